@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the same names as in _FROM, for type checkers and editors
     from assay.commands.configs import check_configs as check_configs
     from assay.commands.configs import sort_configs as sort_configs
     from assay.commands.data import fetch_data as fetch_data
-    from assay.commands.data import known_data as known_data
+    from assay.commands.data import list_datasets as list_datasets
     from assay.commands.doctor import doctor as doctor
     from assay.commands.evaluate import evaluate as evaluate
     from assay.commands.explain import explain as explain
@@ -31,21 +31,21 @@ if TYPE_CHECKING:  # the same names as in _FROM, for type checkers and editors
     from assay.commands.image import build_image as build_image
     from assay.commands.image import images as images
     from assay.commands.image import run_image as run_image
-    from assay.commands.import_ import adopt as adopt
+    from assay.commands.import_ import import_run as import_run
     from assay.commands.plot.api import plot as plot
     from assay.commands.profile import profile as profile
     from assay.commands.race.api import race as race
     from assay.commands.repro.api import repro as repro
+    from assay.commands.results.api import old_results as old_results
     from assay.commands.results.api import pack as pack
-    from assay.commands.results.api import prunable as prunable
     from assay.commands.results.api import relabel as relabel
     from assay.commands.results.api import remove as remove
     from assay.commands.results.api import retag as retag
     from assay.commands.run.api import resume as resume
     from assay.commands.run.api import run as run
     from assay.commands.scale.api import scale as scale
-    from assay.commands.schedule.api import kept_nights as kept_nights
     from assay.commands.schedule.api import schedule as schedule
+    from assay.commands.schedule.api import scheduled_runs as scheduled_runs
     from assay.commands.schedule.run_plan import run_plan as run_plan
     from assay.commands.store import copy_store as copy_store
     from assay.commands.study.api import study as study
@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # the same names as in _FROM, for type checkers and editors
     from assay.core.sessions import Job as Job
     from assay.formats.perfzero.report import Benchmark as Benchmark
     from assay.logs.reader import LogReader as LogReader
-    from assay.measure.from_object import live as live
+    from assay.measure.from_object import case_from_object as case_from_object
     from assay.native.capture import capture as capture
     from assay.native.hpvm.configs import read_configs as read_configs
     from assay.native.hpvm.configs import write_configs as write_configs
@@ -74,7 +74,7 @@ if TYPE_CHECKING:  # the same names as in _FROM, for type checkers and editors
     from assay.platforms.sinks.upload import upload as upload
     from assay.stats.fairness.checks import fairness as fairness
     from assay.stats.summary import summarize as summarize
-    from assay.stores.read import readings as readings
+    from assay.stores.read import read_results as read_results
     from assay.web.publish import publish as publish
     from assay.web.report import report as report
     from assay.web.serve import serve as serve
@@ -94,13 +94,14 @@ _FROM = {
     "Procedure": "assay.core.records",
     "Query": "assay.core.records",
     "Result": "assay.core.records",
+    "Sinks": "assay.platforms.sinks.records",
     "ab": "assay.commands.ab.api",
-    "adopt": "assay.commands.import_",
     "bench": "assay.commands.bench.api",
     "benchmarks": "assay.commands.bench.api",
     "bisect": "assay.commands.bisect.api",
     "build_image": "assay.commands.image",
     "capture": "assay.native.capture",
+    "case_from_object": "assay.measure.from_object",
     "check": "assay.commands.check.api",
     "check_configs": "assay.commands.configs",
     "compare": "assay.commands.compare.api",
@@ -118,22 +119,21 @@ _FROM = {
     "find_task": "assay.commands.task.api",
     "history": "assay.commands.history.api",
     "images": "assay.commands.image",
-    "kept_nights": "assay.commands.schedule.api",
-    "known_data": "assay.commands.data",
-    "live": "assay.measure.from_object",
+    "import_run": "assay.commands.import_",
+    "list_datasets": "assay.commands.data",
     "machine_status": "assay.commands.cloud.api",
     "machines": "assay.commands.cloud.api",
+    "old_results": "assay.commands.results.api",
     "pack": "assay.commands.results.api",
     "plot": "assay.commands.plot.api",
     "profile": "assay.commands.profile",
     "publish": "assay.web.publish",
     "race": "assay.commands.race.api",
-    "prunable": "assay.commands.results.api",
     "read_configs": "assay.native.hpvm.configs",
-    "readings": "assay.stores.read",
-    "report": "assay.web.report",
+    "read_results": "assay.stores.read",
     "relabel": "assay.commands.results.api",
     "remove": "assay.commands.results.api",
+    "report": "assay.web.report",
     "repro": "assay.commands.repro.api",
     "resume": "assay.commands.run.api",
     "retag": "assay.commands.results.api",
@@ -142,20 +142,28 @@ _FROM = {
     "run_image": "assay.commands.image",
     "run_plan": "assay.commands.schedule.run_plan",
     "run_task": "assay.commands.task.api",
-    "schedule": "assay.commands.schedule.api",
     "scale": "assay.commands.scale.api",
+    "schedule": "assay.commands.schedule.api",
+    "scheduled_runs": "assay.commands.schedule.api",
     "serve": "assay.web.serve",
     "sort_configs": "assay.commands.configs",
     "start_machine": "assay.commands.cloud.api",
     "stop_machine": "assay.commands.cloud.api",
     "study": "assay.commands.study.api",
     "summarize": "assay.stats.summary",
-    "Sinks": "assay.platforms.sinks.records",
     "train": "assay.commands.train.api",
     "tune": "assay.commands.tune.api",
     "upload": "assay.platforms.sinks.upload",
     "write_configs": "assay.native.hpvm.configs",
 }
+_RENAMED = {
+    "adopt": "import_run",
+    "kept_nights": "scheduled_runs",
+    "known_data": "list_datasets",
+    "live": "case_from_object",
+    "prunable": "old_results",
+    "readings": "read_results",
+}  # old name → new name; removed in 1.0
 __all__ = sorted(_FROM)
 
 
@@ -167,8 +175,15 @@ if not TYPE_CHECKING:  # for which it would make every name an Any
 
     def __getattr__(name: str) -> Any:
         """Public names, loaded when first used: `import assay` and `assay --help` stay quick."""
-        if name not in _FROM:
-            raise AttributeError(f"module 'assay' has no attribute '{name}'")
         from importlib import import_module
 
+        if name in _RENAMED:
+            import warnings
+
+            new = _RENAMED[name]
+            message = f"assay.{name} is deprecated: use assay.{new}"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return __getattr__(new)
+        if name not in _FROM:
+            raise AttributeError(f"module 'assay' has no attribute '{name}'")
         return getattr(import_module(_FROM[name]), name)

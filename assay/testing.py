@@ -8,12 +8,12 @@ from typing import Any
 
 from assay.core import messages
 from assay.core.errors import EndingError
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Procedure, Samples, Value
 from assay.measure.case import HeatEntry, OpenCase
 from assay.measure.result_builder import Piece, ResultBuilder
-from assay.stats.estimates import so_far
+from assay.stats.estimates import running_estimate
 from assay.worker import timing
 
 
@@ -78,7 +78,7 @@ class FakeSession:
         return self._seconds[min(self.steps, len(self._seconds) - 1)]
 
 
-class _WorkerWithoutProcess:
+class _ProcesslessWorker:
     """The methods of a worker that OpenCase and its schedule call."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class _WorkerWithoutProcess:
         """No process to end."""
 
 
-class ClockedWorker(_WorkerWithoutProcess):
+class ClockedWorker(_ProcesslessWorker):
     """A worker without a process: it times a session like a real one, with a fake clock."""
 
     def __init__(self, session: FakeSession, clock: FakeClock) -> None:
@@ -120,7 +120,7 @@ class ClockedWorker(_WorkerWithoutProcess):
     def answers(self) -> Iterator[object]:
         request = self.requests[-1]
         if isinstance(request, messages.Open):
-            yield _opened(stepped=True)
+            yield _opened_message(stepped=True)
         elif isinstance(request, messages.TakeSamples):
             timed = timing.take(
                 self._session, request.steps, request.count, request.seconds, self._clock
@@ -131,11 +131,11 @@ class ClockedWorker(_WorkerWithoutProcess):
             steps = timing.steps_per_sample(self._session, self._clock)
             yield messages.Calibrated(steps=steps)
         elif isinstance(request, messages.CheckWait):
-            left = timing.unwaited(self._session, self._session.read, self._clock)
+            left = timing.unsynchronized_share(self._session, self._session.read, self._clock)
             yield messages.LateFacts(facts={"unwaited": left})
 
 
-class FakeWorker(_WorkerWithoutProcess):
+class FakeWorker(_ProcesslessWorker):
     """Answers requests as a worker whose steps take these seconds, cyclically.
 
     `answer`: samples of a self-timed session; `dies_after`: crash after so many requests.
@@ -161,7 +161,7 @@ class FakeWorker(_WorkerWithoutProcess):
         if self._dies_after and len(self.requests) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
         if isinstance(request, messages.Open):
-            yield _opened(stepped=not self._reported)
+            yield _opened_message(stepped=not self._reported)
         elif isinstance(request, messages.TakeSamples):
             yield self._take(request)
         elif isinstance(request, messages.Calibrate):
@@ -187,7 +187,7 @@ class FakeWorker(_WorkerWithoutProcess):
         return float(value)
 
 
-def _opened(stepped: bool) -> messages.Opened:
+def _opened_message(stepped: bool) -> messages.Opened:
     return messages.Opened(
         seconds=1.0,
         items=32,
@@ -214,8 +214,8 @@ class FakeCase(OpenCase):
         folder: Path = Path(),
     ) -> None:
         self.pieces_added: list[Piece] = []
-        entry = HeatEntry(case.key, case, CasePlace("run/001", folder))
-        super().__init__(entry, procedure, progress, _PieceList(self.pieces_added))
+        entry = HeatEntry(case.key, case, CaseDir("run/001", folder))
+        super().__init__(entry, procedure, progress, _PieceCollector(self.pieces_added))
         self._fake: Any = worker
 
     def measure(self) -> list[Piece]:
@@ -225,7 +225,7 @@ class FakeCase(OpenCase):
         self.start_first_step()
         self.first_step()
         self.warm_up()
-        self.sample(so_far)
+        self.sample(running_estimate)
         self.check()
         self.close()
         if self.status != "ok":
@@ -236,7 +236,7 @@ class FakeCase(OpenCase):
         return self._fake
 
 
-class _PieceList(ResultBuilder):
+class _PieceCollector(ResultBuilder):
     """A ResultBuilder that collects pieces only."""
 
     def __init__(self, pieces: list[Piece]) -> None:

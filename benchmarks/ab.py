@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.commands.ab import pairs as pair
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.records import Procedure
 from assay.measure import plan
 from assay.measure.case import HeatEntry
@@ -93,7 +93,7 @@ def _pair(inner: tuple[int, int], seed: int) -> Array:
         ):
             place = Path(folder) / side
             place.mkdir()
-            entries.append(HeatEntry(side, case, CasePlace(side, place)))
+            entries.append(HeatEntry(side, case, CaseDir(side, place)))
         heat = run_heat(entries, Procedure(budget=5.0), _ignore, _unfinished, seed)
     found = [heat.results[side] for side in pair.SIDES]
     if [result.status for result in found] != ["ok", "ok"]:
@@ -124,8 +124,8 @@ def trial(pairs: Array, draw: random.Random, swap: bool) -> Trial:
         taken = _used(np.log(rows[::-1] if swap and draw.random() < 0.5 else rows), known)
         known.append(taken)
         sampling += taken.turns * 2 * TURN
-        found = paired_ratio.judged(tuple(known), paired_ratio.Terms("step_time"))
-        if found.verdict != "cannot-tell" and len(known) >= sequential.FEWEST:
+        found = paired_ratio.decide(tuple(known), paired_ratio.DecisionRule("step_time"))
+        if found.verdict != "cannot-tell" and len(known) >= sequential.MIN_PAIRS:
             return Trial(found.verdict, len(known), sampling)
     return Trial("cannot-tell", MOST, sampling)
 
@@ -133,11 +133,11 @@ def trial(pairs: Array, draw: random.Random, swap: bool) -> Trial:
 def _used(logs: Array, known: list[PairRatio]) -> PairRatio:
     """As many of the recorded turns as the rule would have taken."""
     difference = logs[1] - logs[0]
-    wanted = paired_ratio.turns_wanted(known, 3.0, 2 * TURN)
-    for count in range(paired_ratio.FEWEST_TURNS, len(difference) + 1):
+    wanted = paired_ratio.recommended_turns(known, 3.0, 2 * TURN)
+    for count in range(paired_ratio.MIN_TURNS, len(difference) + 1):
         estimate = quantile(difference[:count])
         error = estimate.half_width / student(np.inf)
-        if error < paired_ratio.MINIMUM / pair.CLOSE or count >= wanted:
+        if error < paired_ratio.MIN_EFFECT / pair.CLOSE_FACTOR or count >= wanted:
             break
     return PairRatio(
         ratio=float(np.exp(estimate.value)), error=error, turns=count, baseline="", candidate=""
@@ -147,7 +147,9 @@ def _used(logs: Array, known: list[PairRatio]) -> PairRatio:
 def report() -> None:
     kept = np.load(DATA)
     right = {"same": {"same"}, "2 %": {"slower"}, "5 %": {"slower"}}
-    print(f"{TRIALS} trials each, at most {MOST} pairs, smallest effect {paired_ratio.MINIMUM:.0%}")
+    print(
+        f"{TRIALS} trials each, at most {MOST} pairs, smallest effect {paired_ratio.MIN_EFFECT:.0%}"
+    )
     for name in sorted(kept, reverse=True):
         condition, _, kind = name.partition(" ")
         pairs = kept[name].astype(np.float64)

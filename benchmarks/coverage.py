@@ -88,10 +88,10 @@ def attempt(samples: Array, target: float) -> Trial:
     """The rule of assay.schedule, without its worker."""
     looks: list[bool] = []
     count = 0
-    while not stopping.confirmed(looks) and count < len(samples):
+    while not stopping.is_confirmed(looks) and count < len(samples):
         count = min(stopping.next_look(count), len(samples))
-        estimate = estimates.so_far(samples[:count].tolist())
-        looks.append(stopping.narrow(estimate, target))
+        estimate = estimates.running_estimate(samples[:count].tolist())
+        looks.append(stopping.is_narrow(estimate, target))
     return Trial(count, estimate, find_steady(samples[:count]).verdict == "steady")
 
 

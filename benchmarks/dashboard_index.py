@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.findings import ANALYSIS, Quantity, Summary
+from assay.core.findings import ANALYSIS_VERSION, Quantity, Summary
 from assay.core.series import SeriesKey
 from assay.stores.sqlite import connect
 
@@ -61,7 +61,11 @@ def insert(database: sqlite3.Connection, rows: list[Row], points: list[Row]) -> 
     database.executemany(f"INSERT INTO results VALUES ({','.join('?' * 13)})", rows)
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?)", points)
     kept = [
-        (row[1], ANALYSIS, msgspec.json.encode(Summary(quantities={"step_time": quantity(point)})))
+        (
+            row[1],
+            ANALYSIS_VERSION,
+            msgspec.json.encode(Summary(quantities={"step_time": quantity(point)})),
+        )
         for row, point in zip(rows, points, strict=True)
     ]
     database.executemany("INSERT INTO summaries VALUES (?, ?, ?)", kept)

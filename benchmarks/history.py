@@ -25,10 +25,10 @@ from pathlib import Path
 from statistics import median
 
 import assay
-from assay.core.findings import ANALYSIS, Quantity, Summary
+from assay.core.findings import ANALYSIS_VERSION, Quantity, Summary
 from assay.core.records import Case, Plan, Procedure, Result, Samples
 from assay.stores import folders
-from assay.stores.sqlite import SqlStore
+from assay.stores.sqlite import SqliteStore
 
 CASE = Case(workload="w", backend="b", key="w@b")
 MAIN = "import sys; from assay.cli.main import main; sys.argv = ['assay', *sys.argv[1:]]; main()"
@@ -50,7 +50,7 @@ def main() -> None:
 def indexed(home: Path, count: int) -> None:
     """An index without run folders: a history opens none."""
     rng, begun = random.Random(1), datetime(2020, 1, 1, tzinfo=UTC)
-    with closing(SqlStore(home)) as store:
+    with closing(SqliteStore(home)) as store:
         store._database.execute("PRAGMA synchronous = OFF")
         store._database.execute("BEGIN")
         for number in range(count):
@@ -66,7 +66,9 @@ def indexed(home: Path, count: int) -> None:
                 value=value, low=0.99 * value, high=1.01 * value, unit="s", estimator="m", n=5
             )
             store._index(result)
-            store.keep_summary(result.id, ANALYSIS, Summary(quantities={"step_time": quantity}))
+            store.keep_summary(
+                result.id, ANALYSIS_VERSION, Summary(quantities={"step_time": quantity})
+            )
         store._database.execute("COMMIT")
 
 
@@ -92,7 +94,7 @@ def asked(home: Path) -> tuple[float, float]:
 
 def on_disk(home: Path, count: int = 200) -> dict[str, object]:
     """Runs of one result, with a log of the worker beside it, as `assay run` leaves them."""
-    with closing(SqlStore(home)) as store:
+    with closing(SqliteStore(home)) as store:
         for _ in range(count):
             run = store.new_run(Plan(cases=(CASE,)))
             place = folders.new_case(run)
@@ -109,7 +111,7 @@ def on_disk(home: Path, count: int = 200) -> dict[str, object]:
                     samples=(samples,),
                 )
             )
-    SqlStore(home).close()  # which runs are whole is known from now on
+    SqliteStore(home).close()  # which runs are whole is known from now on
     found = assay.pack("2026-02", store=home)
     return {
         "files of a result": found.files / found.runs,

@@ -32,13 +32,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.measure.compiler.capture import captured
-from assay.native.compile import built_model
+from assay.measure.compiler.capture import capture_model
+from assay.native.compile import compile_graph
 from assay.native.graph import Graph
 from assay.native.hpvm.builder import ModelSettings
 from assay.native.hpvm.frontend import ImageSet, write_images, write_sources, write_weights
 from assay.native.hpvm.lowering import dataflow, with_softmax
-from assay.native.hpvm.program import build_models, compile_program, run_compiled
+from assay.native.hpvm.program import build_models, compile_program, execute
 from assay.native.toolchain import toolchain
 from assay.stats.student import two_sided
 from assay.workloads.accuracy import TEN
@@ -89,7 +89,7 @@ def prepared(
     settings = ModelSettings(portable=portable)
     binary = compile_program(src / "approxhpvm_src.cc", src / "HPVM_binary", settings)
     build_models(binary, place, settings)
-    own = built_model(graph, toolchain(portable=portable)).built.program
+    own = compile_graph(graph, toolchain(portable=portable)).built.program
     os.environ.update(
         ASSAY_OUTPUTS=str(place / "hpvm.bin"), ASSAY_CHOOSE=str(choose), ASSAY_THREADS="1"
     )
@@ -104,7 +104,7 @@ def own_seconds(pair: Pair, batches: int) -> float:
 
 
 def hpvm_seconds(pair: Pair) -> float:
-    found = run_compiled(pair.hpvm, (), pair.place, threads=1)
+    found = execute(pair.hpvm, (), pair.place, threads=1)
     if found.status:
         raise SystemExit(found.error)
     return min(found.batches)
@@ -157,7 +157,7 @@ def compared(name: str, asked: argparse.Namespace) -> str:
     share = LARGE if "imagenet" in name else 1
     batch, batches = (max(1, round(share * count)) for count in (asked.batch, BATCHES))
     sets = (1 + MORE if asked.instructions else batches, 1)
-    graph = with_softmax(captured(name).graph)
+    graph = with_softmax(capture_model(name).graph)
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-bench-") as folder:
         pair = prepared(graph, batch, sets, Path(folder), asked.instructions, asked.choose)
         return counted(pair) if asked.instructions else timed(pair, batches, asked.rounds)

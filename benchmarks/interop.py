@@ -184,7 +184,7 @@ class Place:
 
     def imported(self, name: str, label: str, *words: str) -> None:
         self.run(*words, str(self.folder / name))
-        ids = assay.adopt(self.folder / name, label=label, store=self.home)
+        ids = assay.import_run(self.folder / name, label=label, store=self.home)
         assert ids, name
 
 
@@ -197,7 +197,7 @@ def with_pytest(place: Place, number: int) -> None:
     name = f"pytest-{number}.json"
     save = (f"--benchmark-json={place.folder / name}", "--benchmark-save-data")
     place.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", *save)
-    assay.adopt(place.folder / name, label="pytest-benchmark", store=place.home)
+    assay.import_run(place.folder / name, label="pytest-benchmark", store=place.home)
 
 
 def with_optimum(place: Place, number: int) -> None:
@@ -250,7 +250,7 @@ def table(home: str, names: list[str]) -> list[dict[str, object]]:
     for label in names:
         of_forward = [
             reading.result
-            for reading in assay.readings(Query(label=label), home=home)
+            for reading in assay.read_results(Query(label=label), home=home)
             if reading.result.case.params.get("target", "forward") == "forward"
         ]
         values = sum(len(result.values("step_time")) for result in of_forward)
@@ -273,7 +273,7 @@ def table(home: str, names: list[str]) -> list[dict[str, object]]:
 
 
 def _compared(results: list[assay.Result], home: str) -> Difference:
-    baseline = [r.result for r in assay.readings(Query(label="assay"), home=home)]
+    baseline = [r.result for r in assay.read_results(Query(label="assay"), home=home)]
     (found,) = compare_results(baseline, results, ("assay", "tool")).differences
     return found
 

@@ -33,13 +33,13 @@ import numpy as np
 
 from assay.core import registry
 from assay.core.case_text import parse_case
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.records import Procedure, Result
 from assay.measure import plan
 from assay.measure.case import OUT_OF_TIME, HeatEntry
 from assay.measure.heat import Heat, run_heat
 from assay.measure.shared_cache import NAME as SHARED_CACHE
-from assay.stats.paired_ratio import FASTEST, IN_TURNS, pair_ratio, turns
+from assay.stats.paired_ratio import FASTEST, INTERLEAVED, pair_ratio, turns
 from assay.workloads.accuracy import AccuracyWorkload
 from assay.workloads.models.eval_data import weights_file
 
@@ -158,7 +158,7 @@ def _entries(
         place = folder / f"{name}-{batch}-{threads}"
         place.mkdir()
         case = plan.resolve(parse_case(text))
-        entries.append(HeatEntry(name, case, CasePlace(f"run/{name}", place)))
+        entries.append(HeatEntry(name, case, CaseDir(f"run/{name}", place)))
     return entries
 
 
@@ -215,7 +215,7 @@ def _cell(net: str, batch: int, threads: int, heat: Heat) -> Cell:
 
 def _in_turns(result: Result) -> Result:
     """Told to be compared round by round: what slows the machine down then slows down both."""
-    return msgspec.structs.replace(result, tags={**result.tags, "order": IN_TURNS})
+    return msgspec.structs.replace(result, tags={**result.tags, "order": INTERLEAVED})
 
 
 def _check_outputs(heat: Heat) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import keras
 
-from assay.workloads.models.keras.seeded import seeded
+from assay.workloads.models.keras.seeded import seeded_model
 
 
 def MobileNetV2(size: int = 224, seed: int = 0) -> Any:
@@ -34,4 +34,4 @@ def ConvNeXtTiny(size: int = 224, seed: int = 0) -> Any:
 
 def _net(name: str, size: int, seed: int) -> Any:
     make = getattr(keras.applications, name)
-    return seeded(seed, make, weights=None, input_shape=(size, size, 3))
+    return seeded_model(seed, make, weights=None, input_shape=(size, size, 3))

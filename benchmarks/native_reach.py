@@ -45,13 +45,13 @@ def _judged(name: str) -> str:
     """Layers and difference, or why not."""
     from assay.core.errors import AssayError
     from assay.measure.compiler.agreement import agreement
-    from assay.measure.compiler.capture import captured
-    from assay.native.compile import built_model
+    from assay.measure.compiler.capture import capture_model
+    from assay.native.compile import compile_graph
     from assay.native.toolchain import toolchain
 
     try:
-        found = captured(name) if name.endswith(".onnx") else _captured(name)
-        made = built_model(found.graph, toolchain())
+        found = capture_model(name) if name.endswith(".onnx") else _captured(name)
+        made = compile_graph(found.graph, toolchain())
         names, told = found.graph.outputs, found.expected.outputs
         apart = {
             kind: agreement(name, names, each, told, "Keras", found.rounding)
@@ -64,16 +64,16 @@ def _judged(name: str) -> str:
 
 def _captured(name: str) -> CapturedModel:
     """Judged on pictures of the kind its statistics are taken from."""
-    from assay.measure.compiler.capture import CapturedModel, captured
-    from assay.native.expected import Answers
+    from assay.measure.compiler.capture import CapturedModel, capture_model
+    from assay.native.expected import ReferenceOutputs
 
     size = LARGER.get(name, SIZE)
     model = _model(name, size)
     _normalized(model, _pictures(PICTURES, size))
     items = _pictures(4, size)
     outputs = model(items, training=False)
-    told = Answers(judge="Keras", inputs=(items,), outputs=(_array(outputs),))
-    return CapturedModel(captured(model).graph, told)
+    told = ReferenceOutputs(judge="Keras", inputs=(items,), outputs=(_array(outputs),))
+    return CapturedModel(capture_model(model).graph, told)
 
 
 def _model(name: str, size: int) -> Any:

@@ -23,7 +23,7 @@ from assay.native import ops
 from assay.native.capture import capture
 from assay.native.graph import Graph, Node
 from assay.native.ops import constants_of
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 
 NETS = Path(__file__).parent / "native_nets.py"
 
@@ -136,7 +136,7 @@ def application(net: str = "MobileNetV2", seed: int = 0) -> Any:
     """That of `native_nets.py`, for pictures as large as it says there."""
     os.environ["KERAS_BACKEND"] = "torch"
     model = runpy.run_path(str(NETS))[net](seed=seed)
-    return GraphModule(optimized(capture(model, net))).eval()
+    return GraphModule(optimize(capture(model, net))).eval()
 
 
 def example(batch_size: int, net: str, seed: int) -> Any:

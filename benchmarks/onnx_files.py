@@ -97,7 +97,7 @@ def main() -> int:
         show(_kept(given.show))
         return 0
     warnings.simplefilter("ignore")
-    hub.load()
+    hub.load_torchvision()
     rows = _kept(given.json)
     done = {row["model"] for row in rows}
     asked = [name for name in MODELS if not given.names or name.startswith(tuple(given.names))]

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.records import Procedure
 from assay.measure import plan
 from assay.measure.case import measure_case
 from assay.stats import estimates
-from assay.stats.intervals import over_processes, quantile
+from assay.stats.intervals import interval_over_processes, quantile
 
 DATA = Path(__file__).parent / "data" / "processes.npz"
 CASE = "cifar10-cnn:batch_size=4@torch:device=cpu,threads=1"
@@ -32,9 +32,9 @@ def record(path: Path) -> None:
     case = plan.expand_cases([CASE], [], {}, {})[0]
     procedure = Procedure(processes=PROCESSES, samples=150, budget=PROCESSES, timeout=1500)
     with tempfile.TemporaryDirectory() as folder:
-        result = measure_case(case, procedure, CasePlace("run/001", Path(folder)), lambda _: None)
+        result = measure_case(case, procedure, CaseDir("run/001", Path(folder)), lambda _: None)
     print(result.status, result.reason, f"{result.seconds:.0f} s")
-    values = [part[:150] for part in estimates.by_process(result, "step_time")]
+    values = [part[:150] for part in estimates.process_values(result, "step_time")]
     np.savez_compressed(path, values=np.array(values, dtype=np.float32))
 
 
@@ -49,7 +49,7 @@ def report(path: Path) -> None:
     for _ in range(TRIALS):
         order = random.permutation(len(middles))
         truth = float(np.median(middles[order[ASKED : ASKED + FURTHER]]))
-        several = over_processes(middles[order[:ASKED]].tolist())
+        several = interval_over_processes(middles[order[:ASKED]].tolist())
         one = inside[order[0]]
         over += several.low <= truth <= several.high
         alone += one.low <= truth <= one.high

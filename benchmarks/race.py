@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.commands.race import ranking
-from assay.commands.race.state import FEWEST_TURNS, needs_turns
-from assay.core.executor import CasePlace
+from assay.commands.race.state import MIN_TURNS, needs_turns
+from assay.core.executor import CaseDir
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.measure import plan
 from assay.measure.case import HeatEntry
-from assay.measure.heat import TOGETHER, Heat, run_heat
+from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
 from assay.measure.sampling import TURN
 from assay.stats import paired_ratio, stopping
-from assay.stats.estimates import so_far
+from assay.stats.estimates import running_estimate
 
 DATA = Path(__file__).parent / "data" / "race.npz"
 BACKENDS = (
@@ -110,24 +110,24 @@ def _race(
 ) -> tuple[str, float]:
     """Who is first at the end, and the seconds of turns it took."""
     names = list(kept)
-    rules = ranking.terms(len(names), 0.02)
-    heats: list[ranking.Meeting] = []
+    rules = ranking.decision_rule(len(names), 0.02)
+    heats: list[ranking.HeatSummary] = []
     seconds = 0.0
-    places = ranking.standing(names, heats, {}, rules)
-    while chosen := ranking.next_heat(places, heats, rules, TOGETHER):
+    places = ranking.rank(names, heats, {}, rules)
+    while chosen := ranking.next_heat(places, heats, rules, MAX_OPEN_CASES):
         number = draw.randrange(len(kept[names[0]]))
         turns = {name: kept[name][number] for name in chosen}
         count = _count(turns, rules)
         seconds += sum(max(TURN, float(row[:count].mean())) * count for row in turns.values())
         results = {name: _result(name, row[:count], items[name]) for name, row in turns.items()}
-        heats.append(ranking.meeting(results))
-        places = ranking.standing(names, heats, {}, rules)
+        heats.append(ranking.summarize_heat(results))
+        places = ranking.rank(names, heats, {}, rules)
     return places[0].key, seconds
 
 
-def _count(turns: Mapping[str, Array], rules: paired_ratio.Terms) -> int:
+def _count(turns: Mapping[str, Array], rules: paired_ratio.DecisionRule) -> int:
     """How many turns the heat would have had."""
-    for count in range(FEWEST_TURNS, TURNS):
+    for count in range(MIN_TURNS, TURNS):
         taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
         if not needs_turns(Heat(turns=taken, opening=20.0), rules, math.inf):
             return count
@@ -144,9 +144,9 @@ def _until_narrow(row: Array) -> float:
     drawn = np.random.default_rng(1).choice(row, 1500)
     looks: list[bool] = []
     count = 0
-    while not stopping.confirmed(looks) and count < len(drawn):
+    while not stopping.is_confirmed(looks) and count < len(drawn):
         count = min(stopping.next_look(count), len(drawn))
-        looks.append(stopping.narrow(so_far(drawn[:count].tolist()), 0.01))
+        looks.append(stopping.is_narrow(running_estimate(drawn[:count].tolist()), 0.01))
     return count * max(TURN, float(drawn.mean()))
 
 
@@ -162,14 +162,14 @@ def _result(name: str, turns: Array, items: int) -> Result:
         status="ok",
         samples=tuple(_part(float(value)) for value in turns),
         items=items,
-        tags={"order": paired_ratio.IN_TURNS},
+        tags={"order": paired_ratio.INTERLEAVED},
     )
 
 
 def _entry(name: str, case: Case, folder: Path) -> HeatEntry:
     place = folder / str(abs(hash(name)))
     place.mkdir()
-    return HeatEntry(name, case, CasePlace(name, place))
+    return HeatEntry(name, case, CaseDir(name, place))
 
 
 def _unfinished(heat: Heat) -> bool:

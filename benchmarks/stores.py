@@ -36,7 +36,7 @@ from dashboard_index import START
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from assay.core import codec
-from assay.core.findings import ANALYSIS, Summary
+from assay.core.findings import ANALYSIS_VERSION, Summary
 from assay.core.records import Case, Plan, Query, Result
 from assay.core.registry import open_store
 from assay.core.series import series_of
@@ -97,7 +97,7 @@ def keep_in_database(connection: psycopg.Connection[Any], found: Kept) -> None:
         path = f"{result.id.partition('/')[2]}/result.json"
         _pg_files.put_bytes(connection, result.run, path, codec.encode(result))
         _pg_index.keep(connection, result)
-        _pg_index.keep_summary(connection, result.id, ANALYSIS, summary)
+        _pg_index.keep_summary(connection, result.id, ANALYSIS_VERSION, summary)
 
 
 def repeat_night(connection: psycopg.Connection[Any], night: int) -> None:
@@ -129,21 +129,21 @@ _REPEATED = (
 def keep_in_index(database: sqlite3.Connection, found: Kept) -> None:
     for result, summary in found:
         _rows.keep(database, result)
-        row = (result.id, ANALYSIS, codec.encode(summary))
+        row = (result.id, ANALYSIS_VERSION, codec.encode(summary))
         database.execute("INSERT INTO summaries VALUES (?, ?, ?)", row)
         _points.keep(database, result.id, summary)
 
 
 def result_of(number: int, series: int) -> Result:
     """One of a nightly run over all series, as assay's own `run` makes it: some 60 samples."""
-    from assay.core.executor import CasePlace
+    from assay.core.executor import CaseDir
 
     draw = random.Random(number)
     kind, night = number % series, number // series
     workload, backend = f"net{kind:04d}", ("jax", "torch", "keras-jax")[kind % 3]
     case = Case(workload=workload, backend=backend, key=f"{workload}@{backend}")
     moment = START + timedelta(days=night, seconds=kind)
-    place = CasePlace(f"{moment:%Y%m%d}-030000-abcd/{kind + 1:04d}", Path())
+    place = CaseDir(f"{moment:%Y%m%d}-030000-abcd/{kind + 1:04d}", Path())
     made = made_result(place, case, 0.01 * math.exp(draw.gauss(0, 0.01)), moment.isoformat())
     here = msgspec.structs.replace(
         made.environment, packages={f"package-{n}": "1.2.3" for n in range(60)}
@@ -226,7 +226,7 @@ def _append(place: str, count: int, together: Barrier) -> None:
             case = folders.new_case(run)
             (case.folder / "worker.log").write_bytes(b"a line that a worker printed\n" * 100)
             store.append(msgspec.structs.replace(result, id=case.id))
-            store.keep_summary(case.id, ANALYSIS, summary)
+            store.keep_summary(case.id, ANALYSIS_VERSION, summary)
 
 
 def timed(action: Callable[[], object]) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import sys
 
 import assay
 from assay.core import units
-from assay.formats.perfzero.messages import Benched, BenchSetting
+from assay.formats.perfzero.messages import BenchResult, BenchSetting
 
 PACKAGE = "tf_keras.src.layers.preprocessing.benchmarks"
 HEAD = """# Benchmark classes of tf-keras, run by assay
@@ -38,7 +38,7 @@ def main() -> None:
     print("\n".join(lines).rstrip())
 
 
-def head(benched: Benched, timeout: float) -> str:
+def head(benched: BenchResult, timeout: float) -> str:
     environment = benched.result.environment
     wanted = ("tensorflow-cpu", "tensorflow_cpu", "tensorflow", "tf_keras", "numpy", "protobuf")
     packages = [
@@ -52,7 +52,7 @@ def head(benched: Benched, timeout: float) -> str:
     )
 
 
-def row(benched: Benched) -> str:
+def row(benched: BenchResult) -> str:
     result = benched.result
     times = [entry.wall_time for entry in benched.entries if entry.wall_time is not None]
     reason = (result.reason.splitlines() or [""])[-1].strip()[:160].replace("|", "\\|")

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import assay
-from assay.core.findings import Output, Reading
+from assay.core.findings import Output, SummarizedResult
 from assay.core.progress import Progress
 from assay.core.records import Result
 from assay.reporting import accuracy
@@ -32,9 +32,11 @@ def main() -> None:
     folder = Path(given.output)
     folder.mkdir(parents=True, exist_ok=True)
 
-    def one(name: str) -> list[Reading]:
+    def one(name: str) -> list[SummarizedResult]:
         found = _trained_and_tested(name, given, folder)
-        readings = [Reading(result=result, summary=assay.summarize(result)) for result in found]
+        readings = [
+            SummarizedResult(result=result, summary=assay.summarize(result)) for result in found
+        ]
         print(_markdown(readings[:1]), flush=True)
         return readings
 
@@ -60,7 +62,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _markdown(readings: Sequence[Reading]) -> str:
+def _markdown(readings: Sequence[SummarizedResult]) -> str:
     return render(Output(tables=(accuracy.trainings_table(readings),)), "markdown")
 
 
@@ -86,7 +88,7 @@ def _told(progress: Progress) -> None:
         print(f"{progress.case.workload}  {progress.note}", file=sys.stderr, flush=True)
 
 
-def _accuracy(reading: Reading) -> str:
+def _accuracy(reading: SummarizedResult) -> str:
     found = reading.summary.quantities.get("accuracy")
     return f"{found.value:.2f} %" if found else reading.result.reason
 

@@ -64,11 +64,11 @@ def main() -> None:
 def peers_ready(net: str, folder: Path, asked: argparse.Namespace) -> None:
     """What every contender needs: the graph, pictures, and the others' models."""
     import assay
-    from assay.measure.compiler.splits import pictures
+    from assay.measure.compiler.splits import images
 
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "test.npz").is_file():
-        held = pictures(net, "", _graph(folder), asked.max_loss, 0)
+        held = images(net, "", _graph(folder), asked.max_loss, 0)
         calibration = np.concatenate([held.calibration, held.choosing.inputs])[:CALIBRATION]
         np.save(folder / "calibration300.npy", _last(calibration))
         np.savez(folder / "test.npz", inputs=_last(held.test.inputs), labels=held.test.labels)
@@ -180,23 +180,23 @@ def _turn(folder: Path, contender: str, batch: int, accuracy: bool) -> None:
 def _native(folder: Path, contender: str, batch: int) -> Call:
     from assay.native.build import build
     from assay.native.emit import emit
-    from assay.native.knobs.apply import applied
-    from assay.native.knobs.calibration_file import items_beside
-    from assay.native.knobs.from_config import knobs_in
+    from assay.native.knobs.apply import apply_knobs
+    from assay.native.knobs.calibration_file import load_items
+    from assay.native.knobs.from_config import read_knobs
     from assay.native.knobs.table import knob, why_not
-    from assay.native.library import Loaded
-    from assay.native.passes.pipeline import optimized
+    from assay.native.library import LoadedModel
+    from assay.native.passes.pipeline import optimize
     from assay.native.toolchain import toolchain
     from assay.native.tuner.layer_times import INT8, tuned_layers
 
     graph = _graph(folder)
-    best = optimized(graph)
+    best = optimize(graph)
     if contender != "fp32":
         plain = {n.name: INT8 for n in tuned_layers(best) if not why_not(knob(INT8), n, best)}
-        knobs = knobs_in(graph, folder / "best.txt") if contender == "tuned" else plain
-        best = applied(best, knobs, items_beside(folder / "best.txt", graph))
+        knobs = read_knobs(graph, folder / "best.txt") if contender == "tuned" else plain
+        best = apply_knobs(best, knobs, load_items(folder / "best.txt", graph))
     emitted = emit(best)
-    loaded = Loaded(build(emitted, toolchain()), emitted, batch, 1, "auto", 2.0)
+    loaded = LoadedModel(build(emitted, toolchain()), emitted, batch, 1, "auto", 2.0)
     bound: dict[int, tuple[Any, Any]] = {}
 
     def call(items: Array) -> Array:
@@ -223,12 +223,12 @@ SAME = ("openvino-int8", "onnxruntime-int8")
 
 def _graph(folder: Path) -> Any:
     """Captured once, as it takes a process with Keras."""
-    from assay.measure.compiler.capture import captured
+    from assay.measure.compiler.capture import capture_model
     from assay.native import files
 
     place = folder / "graph.npz"
     if not place.is_file():
-        files.write(captured(folder.name, params={"weights": "trained"}).graph, place)
+        files.write(capture_model(folder.name, params={"weights": "trained"}).graph, place)
     return files.read(place)
 
 

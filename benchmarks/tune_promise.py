@@ -22,7 +22,7 @@ import numpy as np
 
 from assay.commands.tune.request import TuneRequest
 from assay.commands.tune.tuner import PreparedTuning, Stages, Tuner, knobs_of
-from assay.measure.compiler.splits import CHOOSING
+from assay.measure.compiler.splits import SELECTION_SHARE
 from assay.native.toolchain import toolchain
 from assay.native.tuner.accuracy_loss import fastest_safe, loss
 from assay.native.tuner.search import Predicted, Tune, front, search
@@ -80,7 +80,7 @@ def repeated(
     """The share of promises that were kept, with its interval, and that without a test."""
     random = np.random.default_rng(0)
     whole = right.shape[1] // 2 - 64
-    few, many = round(CHOOSING * whole), whole - round(CHOOSING * whole)
+    few, many = round(SELECTION_SHARE * whole), whole - round(SELECTION_SHARE * whole)
     kept = naive = 0
     gains = []
     for _ in range(repeats):

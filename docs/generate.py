@@ -26,7 +26,7 @@ def pages() -> dict[str, str]:
 def _commands() -> str:
     context = click.Context(cli.assay, info_name="assay", **cli.assay.context_settings)
     parts = [f"{HEAD}# Commands\n\n```\n{cli.assay.get_help(context).rstrip()}\n```\n"]
-    for verb in cli.VERBS:
+    for verb in cli.COMMANDS:
         command = cli.assay.get_command(context, verb)
         assert command is not None
         parts += [f"## assay {verb}\n\n```\n{_help(command, verb, context)}\n```\n"]
@@ -45,7 +45,7 @@ def _help(command: click.Command, name: str, parent: click.Context) -> str:
 
 
 def _workloads() -> str:
-    found, _ = registry.everything("workloads")
+    found, _ = registry.all_plugins("workloads")
     parts = [HEAD + "# Workloads\n"]
     for name, workload in found.items():
         choices = getattr(workload, "choices", {})
@@ -62,7 +62,7 @@ def _workloads() -> str:
 
 
 def _backends() -> str:
-    found, _ = registry.everything("backends")
+    found, _ = registry.all_plugins("backends")
     parts = [HEAD + "# Backends\n"]
     for name, backend in found.items():
         rows = "\n".join(

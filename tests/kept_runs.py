@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.records import Case, Environment, Plan, Procedure, Result, Samples
 from assay.core.registry import open_store
 from assay.stats import stored_summary
@@ -13,7 +13,7 @@ OTHER = Case(workload="mnist-mlp", backend="torch", params={"units": 64}, key="m
 
 
 def made_result(
-    place: CasePlace, case: Case, middle: float, started: str, status: str = "ok", **more
+    place: CaseDir, case: Case, middle: float, started: str, status: str = "ok", **more
 ) -> Result:
     values = tuple(middle * (1 + 0.01 * ((7 * n) % 11 - 5) / 5) for n in range(60))
     samples = (

@@ -17,9 +17,9 @@ from assay.core.contracts import (
     Workload,
 )
 from assay.core.errors import UsageError
-from assay.core.findings import ANALYSIS, Quantity, Summary
+from assay.core.findings import ANALYSIS_VERSION, Quantity, Summary
 from assay.core.records import Case, Environment, Plan, Procedure, Query, Result
-from assay.core.registry import opening
+from assay.core.registry import backends_for
 from assay.measure import plan
 from assay.stores import folders
 
@@ -47,7 +47,7 @@ class TestWorkload:
         assert {"batch_size", "seed"} <= set(registry.workload(name).params)
 
     def test_is_opened_by_some_backend(self, name):
-        assert opening(registry.workload(name))
+        assert backends_for(registry.workload(name))
 
 
 @pytest.mark.parametrize("name", BACKENDS)
@@ -168,7 +168,7 @@ class TestStore:
         made = [kept(store, label) for label in ("one", "two", "two")]
         for number, result in enumerate(made):
             found = {n: quantity(number + place) for place, n in enumerate(("step_time", "mean"))}
-            store.keep_summary(result.id, ANALYSIS, Summary(quantities=found))
+            store.keep_summary(result.id, ANALYSIS_VERSION, Summary(quantities=found))
 
         ours = store.points_of(Query(label="two"), ("step_time",))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.cli.main import VERBS
+from assay.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "assay"
@@ -238,7 +238,7 @@ def test_no_two_classes_have_one_name():
 
 
 def test_a_command_lies_in_one_place():
-    stems = {verb.replace("-", "_") for verb in VERBS} | {f"{verb}_" for verb in VERBS}
+    stems = {verb.replace("-", "_") for verb in COMMANDS} | {f"{verb}_" for verb in COMMANDS}
     elsewhere = {
         relative
         for path in SOURCES

@@ -86,7 +86,7 @@ def test_every_verb_stands_in_the_written_docs():
         path.read_text() for path in DOCS if path.parent.name not in {"reference", "design"}
     )
 
-    assert [verb for verb in main.VERBS if f"assay {verb}" not in written] == []
+    assert [verb for verb in main.COMMANDS if f"assay {verb}" not in written] == []
 
 
 def test_public_names_are_sorted_and_there():

@@ -21,7 +21,7 @@ def count(case: Case) -> int:
     return int(case.options.get("devices", 1))
 
 
-def refused(case: Case) -> str:
+def refusal(case: Case) -> str:
     """Why so many devices cannot share the work of this case, or ""."""
     devices, rows = count(case), case.params.get("batch_size", 0)
     if devices == 1:
@@ -30,7 +30,7 @@ def refused(case: Case) -> str:
         return f"devices is {devices}, but several share the work of training only: use mode train"
     if str(case.options["device"]).startswith("gpu:"):
         return f"device names one GPU, but devices is {devices}: leave device out, or use cpu"
-    if not options.on_cpu(case) and devices > options.gpus():
+    if not options.runs_on_cpu(case) and devices > options.gpus():
         return (
             f"devices is {devices}, but this machine has {options.gpus()} NVIDIA GPU: "
             "use fewer, or device=cpu"
@@ -40,14 +40,14 @@ def refused(case: Case) -> str:
     return ""
 
 
-def not_compiled(case: Case) -> str:
+def compiler_refusal(case: Case) -> str:
     """XLA compiles the step of one device: tf.distribute runs it once for each."""
     if count(case) > 1 and case.options["compiler"] == "on":
         return f"compiler is on, but TensorFlow shares a step by {count(case)} devices without it"
     return ""
 
 
-def not_keras_torch(case: Case) -> str:
+def keras_torch_refusal(case: Case) -> str:
     if count(case) > 1:
         return "Keras shares a batch by several devices on JAX and TensorFlow, not yet on torch"
     return ""
@@ -59,19 +59,19 @@ def variables(case: Case) -> dict[str, str]:
         return {}
     flags = f"--xla_force_host_platform_device_count={count(case)}"
     alone = {name: "lo" for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")}
-    if not options.on_cpu(case):
+    if not options.runs_on_cpu(case):
         return alone
     return {**alone, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()}
 
 
-def one_at_a_time(case: Case) -> bool:
+def is_serialized(case: Case) -> bool:
     """Whether a step of JAX has to end before the next one is enqueued: on virtual devices.
 
     XLA allows 32 computations in flight on a CPU device, counted for each device of a step: at the
     33rd, one waits in its all-reduce for another that cannot start, until XLA ends the process
     (jaxlib 0.10: 32 steps enqueued ahead run, 34 do not).
     """
-    return count(case) > 1 and options.on_cpu(case)
+    return count(case) > 1 and options.runs_on_cpu(case)
 
 
 def check_seen(case: Case, framework: str, seen: int) -> None:

@@ -44,10 +44,10 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
         return {**_options.COMMON, "devices": data_parallel.DEVICES, **self.own}
 
     def missing(self) -> str:
-        return _options.lacking(("numpy", self.name), self.name)
+        return _options.missing_reason(("numpy", self.name), self.name)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case) or data_parallel.refused(case) or self.refusal(case)
+        return _options.refusal(case) or data_parallel.refusal(case) or self.refusal(case)
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
         return {**_options.device_variables(case), **data_parallel.variables(case)}
@@ -57,8 +57,10 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
         if self.processes and data_parallel.count(case) > 1:
             from assay.backends.torch import ddp
 
-            with ddp.started(data_parallel.count(case), lambda m: _member(build, case, m)) as first:
-                yield _member(build, case, first)
+            with ddp.start_team(
+                data_parallel.count(case), lambda m: _open_member(build, case, m)
+            ) as first:
+                yield _open_member(build, case, first)
             return
         with phases.during("import"):
             setup = import_module(f"assay.backends.{self.name}.setup")
@@ -71,7 +73,7 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
         return profilers.PROFILERS[self.name](folder)
 
 
-def _member(build: Callable[[], Job], case: Case, member: TeamMember) -> Session:
+def _open_member(build: Callable[[], Job], case: Case, member: TeamMember) -> Session:
     """Run in each process of a team, including the worker."""
     with phases.during("import"):
         from assay.backends.torch import session as _session
@@ -118,7 +120,7 @@ def _torch_refusal(case: Case) -> str:
         return ""
     if data_parallel.count(case) > 1:
         return "a CUDA graph holds the work of one process, and each device has its own"
-    if _options.on_cpu(case):
+    if _options.runs_on_cpu(case):
         return "CUDA graphs need an NVIDIA GPU, and this case runs on the CPU"
     if case.options["compiler"] in ("reduce-overhead", "max-autotune"):
         return (
@@ -136,7 +138,9 @@ PROVIDES = {
         name="tensorflow",
         summary="TensorFlow by itself",
         own={"compiler": TENSORFLOW_COMPILER},
-        refusal=lambda case: _options.no_channels_first(case) or data_parallel.not_compiled(case),
+        refusal=lambda case: (
+            _options.channels_first_refusal(case) or data_parallel.compiler_refusal(case)
+        ),
     ),
     "torch": FrameworkBackend(
         name="torch",

@@ -99,7 +99,7 @@ _ALLOCATORS = (
 )
 
 
-def lacking(modules: tuple[str, ...], extra: str) -> str:
+def missing_reason(modules: tuple[str, ...], extra: str) -> str:
     """The first module that is not installed, and the command that installs it; or ""."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
@@ -107,7 +107,7 @@ def lacking(modules: tuple[str, ...], extra: str) -> str:
     return ""
 
 
-def refused(case: Case) -> str:
+def refusal(case: Case) -> str:
     """Why no framework can run these options on this machine, or ""."""
     device, threads = str(case.options.get("device", "cpu")), case.options["threads"]
     allowed = len(os.sched_getaffinity(0))
@@ -117,22 +117,22 @@ def refused(case: Case) -> str:
         )
     if isinstance(threads, int) and threads > allowed:
         return f"threads is {threads}, but this process may use {allowed} CPUs"
-    if case.options.get("precision") == "tf32" and on_cpu(case):
+    if case.options.get("precision") == "tf32" and runs_on_cpu(case):
         return "tf32 is a mode of NVIDIA GPUs, and this case runs on the CPU"
     return ""
 
 
-def on_cpu(case: Case) -> bool:
+def runs_on_cpu(case: Case) -> bool:
     """Whether it certainly runs on the CPU; a framework without GPU support does so too."""
     return case.options.get("device", "cpu") == "cpu" or not gpus()
 
 
-def no_channels_first(case: Case) -> str:
+def channels_first_refusal(case: Case) -> str:
     """Of TensorFlow's CPU kernels only oneDNN's support channels first; XLA does too."""
     is_requested = (
         case.options["data_format"] == "channels_first" and case.options["compiler"] == "off"
     )
-    if is_requested and on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
+    if is_requested and runs_on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
         return (
             "TensorFlow's CPU kernels lack channels_first while TF_ENABLE_ONEDNN_OPTS is 0; "
             "unset it, or use channels_last or compiler on"
@@ -174,10 +174,10 @@ def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
             hint="Return assay.Job(model=…, train_batch=(inputs, targets)).",
         )
     inputs, targets = job.train_batch
-    return inputs if job.as_given else in_layout(inputs, channels_first), targets
+    return inputs if job.as_given else to_layout(inputs, channels_first), targets
 
 
-def check_as_given(job: Job, case: Case) -> None:
+def check_fixed_layout(job: Job, case: Case) -> None:
     """A model with a fixed layout supports no other."""
     if job.as_given and case.options["data_format"] == "channels_first":
         raise UsageError(
@@ -186,7 +186,7 @@ def check_as_given(job: Job, case: Case) -> None:
         )
 
 
-def in_layout(inputs: Any, channels_first: bool) -> Any:
+def to_layout(inputs: Any, channels_first: bool) -> Any:
     """Convert channels-last images to the requested layout."""
     import numpy as np
 
@@ -195,7 +195,7 @@ def in_layout(inputs: Any, channels_first: bool) -> Any:
     return inputs
 
 
-def trains(job: Job, case: Case) -> bool:
+def is_training(job: Job, case: Case) -> bool:
     return job.trains and case.options["mode"] == "train"
 
 
@@ -213,7 +213,7 @@ def shape_text(*arrays: Any) -> str:
     return ", ".join("x".join(str(size) for size in array.shape) for array in arrays)
 
 
-def chosen_optimizer(case: Case, own: str) -> str:
+def optimizer_name(case: Case, own: str) -> str:
     chosen = str(case.options["optimizer"])
     return own if chosen == "own" else chosen
 

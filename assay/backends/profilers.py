@@ -45,7 +45,7 @@ def _torch(folder: Path) -> Iterator[Mark]:
     if torch.cuda.is_available():
         activities.append(torch.profiler.ProfilerActivity.CUDA)
     with torch.profiler.profile(
-        activities=activities, experimental_config=_all_threads()
+        activities=activities, experimental_config=_record_all_threads()
     ) as profile:
         # the name that torch's own schedule uses
         yield lambda number: torch.profiler.record_function(f"ProfilerStep#{number}")
@@ -54,7 +54,7 @@ def _torch(folder: Path) -> Iterator[Mark]:
     profile.export_chrome_trace(str(folder / f"assay.{time.time_ns()}.pt.trace.json.gz"))
 
 
-def _all_threads() -> Any:
+def _record_all_threads() -> Any:
     """Profile all threads, not only the one that starts the profiler."""
     from torch._C._profiler import _ExperimentalConfig
 

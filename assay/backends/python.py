@@ -45,7 +45,7 @@ class PythonBackend(msgspec.Struct, frozen=True):
         return ""
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case)
+        return _options.refusal(case)
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
         return {}

@@ -35,7 +35,7 @@ Keywords = dict[str, Any]  # the options of the public function, to be passed on
 Read = Callable[[Any, str], object]
 
 
-class Declared(NamedTuple):
+class DeclaredOption(NamedTuple):
     """A parameter of a function that the command line has too."""
 
     name: str
@@ -61,9 +61,9 @@ def click_command(
 
     def decorate(run: Callable[..., int]) -> click.Command:
         parts = inspect.signature(run).parameters
-        shared = declared(api) if api else []
+        shared = declared_options(api) if api else []
         shared = [part for part in shared if part.name not in without or part.name in parts]
-        own = declared(run)
+        own = declared_options(run)
         known = [*own, *(part for part in shared if part.name not in {one.name for one in own})]
         rest = next((name for name, part in parts.items() if _is_keywords(part)), "")
 
@@ -85,7 +85,7 @@ def click_command(
     return decorate
 
 
-def declared(function: Callable[..., Any]) -> list[Declared]:
+def declared_options(function: Callable[..., Any]) -> list[DeclaredOption]:
     """The parameters of a function that are annotated by a Flag or an Argument.
 
     The return annotation is not evaluated: its type may load numpy, or be there for type checkers.
@@ -97,11 +97,11 @@ def declared(function: Callable[..., Any]) -> list[Declared]:
     for name, part in inspect.signature(function).parameters.items():
         if get_origin(hints.get(name)) is Annotated:
             kind, about = get_args(hints[name])[:2]
-            known.append(Declared(name, kind, about, part.default))
+            known.append(DeclaredOption(name, kind, about, part.default))
     return known
 
 
-def typed_flags(but: Sequence[str] = ()) -> list[str]:
+def flags_typed(but: Sequence[str] = ()) -> list[str]:
     """Options that were typed, not left at their defaults; without those named."""
     context = click.get_current_context()
     return [
@@ -136,13 +136,13 @@ def _is_keywords(part: inspect.Parameter) -> bool:
     return part.annotation in (Keywords, "Keywords")
 
 
-def _parameter(part: Declared) -> click.Parameter:
+def _parameter(part: DeclaredOption) -> click.Parameter:
     if isinstance(part.about, Argument):
         return _argument(part, part.about)
     return _option(part, part.about)
 
 
-def _argument(part: Declared, about: Argument) -> click.Argument:
+def _argument(part: DeclaredOption, about: Argument) -> click.Argument:
     kind, many = _kind(part.kind)
     required = about.required
     if required is None:
@@ -158,7 +158,7 @@ def _argument(part: Declared, about: Argument) -> click.Argument:
     )
 
 
-def _option(part: Declared, about: Flag) -> click.Option:
+def _option(part: DeclaredOption, about: Flag) -> click.Option:
     names = [*about.flags.split(), part.name] if about.flags else [_flag(part.name), part.name]
     kind, many = _kind(part.kind)
     many = _READERS[about.read].multiple if about.read else many
@@ -196,7 +196,7 @@ def _flag(name: str) -> str:
     return f"--{name.rstrip('_').replace('_', '-')}"
 
 
-def _turns_off(part: Declared) -> bool:
+def _turns_off(part: DeclaredOption) -> bool:
     """Whether the flag stands for False: `--any-outputs` of `outputs: bool = True`."""
     about = part.about
     return (
@@ -252,7 +252,7 @@ def _store_before(ctx: click.Context, _: click.Parameter, value: str | None) -> 
     return value or before
 
 
-def _value(part: Declared, value: Any) -> Any:
+def _value(part: DeclaredOption, value: Any) -> Any:
     """What click read, as the function takes it."""
     if isinstance(part.about, Argument):
         return value
@@ -282,6 +282,6 @@ _READERS = {
     "needs": Reader(
         False, lambda text, flag: options.pairs(options.values(text), flag) if text else {}
     ),
-    "truth": Reader(False, options.truth),
+    "truth": Reader(False, options.to_bool),
 }
 _CHOICES: dict[str, Callable[[], Sequence[str]]] = {"output_formats": lambda: FORMATS}

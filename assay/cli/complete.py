@@ -57,10 +57,12 @@ def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """`WORKLOAD`, then `@BACKEND`; or a file."""
     from assay.core.registry import names
 
-    workload, at, begun = _apart(ctx, incomplete)
+    workload, at, begun = _split_at(ctx, incomplete)
     if at:
         before = "" if _bash_broke(ctx, incomplete) else f"{workload}@"
-        return [f"{before}{name}" for name in _opening(workload) if name.startswith(begun)]
+        return [
+            f"{before}{name}" for name in _supporting_backends(workload) if name.startswith(begun)
+        ]
     if _kind(incomplete) == "file":
         return [incomplete]
     return [name for name in names("workloads") if name.startswith(incomplete)]
@@ -134,18 +136,18 @@ def _kind(word: str) -> str:
     return "file" if word.startswith((".", "/", "~")) else "plain"
 
 
-def _opening(workload: str) -> Iterable[str]:
+def _supporting_backends(workload: str) -> Iterable[str]:
     from assay.core.case_text import parse_case
-    from assay.core.registry import opening
+    from assay.core.registry import backends_for
     from assay.core.registry import workload as get
 
-    return opening(get(parse_case(workload).workload))
+    return backends_for(get(parse_case(workload).workload))
 
 
-def _apart(ctx: click.Context, incomplete: str) -> tuple[str, bool, str]:
+def _split_at(ctx: click.Context, incomplete: str) -> tuple[str, bool, str]:
     """Workload, whether an @ follows, and the beginning of the backend."""
     if _bash_broke(ctx, incomplete):
-        *_, workload = [word for word in _given(ctx) if word != "@"] or [""]
+        *_, workload = [word for word in _typed_arguments(ctx) if word != "@"] or [""]
         return workload, True, incomplete.removeprefix("@")
     workload, at, begun = incomplete.rpartition("@")
     return workload, bool(at), begun
@@ -153,10 +155,10 @@ def _apart(ctx: click.Context, incomplete: str) -> tuple[str, bool, str]:
 
 def _bash_broke(ctx: click.Context, incomplete: str) -> bool:
     """bash takes @ for the end of a word: `w@ja` comes as `w`, `@` and `ja`."""
-    return incomplete == "@" or (not incomplete.count("@") and _given(ctx)[-1:] == ["@"])
+    return incomplete == "@" or (not incomplete.count("@") and _typed_arguments(ctx)[-1:] == ["@"])
 
 
-def _given(ctx: click.Context) -> list[str]:
+def _typed_arguments(ctx: click.Context) -> list[str]:
     """Arguments before the one that is completed."""
     found: list[str] = []
     for value in ctx.params.values():

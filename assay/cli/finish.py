@@ -14,11 +14,11 @@ import click
 import msgspec
 
 from assay.cli import options, printing
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.core import settings
 from assay.core.errors import AssayError, signal_name
-from assay.core.findings import Output, Reading, Table
-from assay.core.guard import adopting_orphans
+from assay.core.findings import Output, SummarizedResult, Table
+from assay.core.guard import adopt_orphans
 from assay.core.records import Result
 from assay.reporting import results
 from assay.stats.fairness.checks import fairness
@@ -26,23 +26,23 @@ from assay.stats.fairness.checks import fairness
 if TYPE_CHECKING:
     from assay.platforms.sinks.records import Uploads
 
-BAD = {"failed", "crashed", "timeout", "out-of-memory"}
+FAILED_STATUSES = {"failed", "crashed", "timeout", "out-of-memory"}
 REGRESSION, UNDECIDED = 5, 6
 
 
 @contextmanager
 def show_when_done(
-    line: LiveLine,
+    line: ProgressLine,
     command: str,
     store: str | None,
     format: str,
     columns: Sequence[str] = (),
     strict: bool = False,
-) -> Iterator[list[Reading]]:
+) -> Iterator[list[SummarizedResult]]:
     """Takes the results of a command as they come, and shows their table at the end, also when the
     command was cut short. A context: nothing of it is on the stack while a case is measured."""
     handle_signals()
-    readings: list[Reading] = []
+    readings: list[SummarizedResult] = []
     unfair: list[str] = []
     try:
         yield readings
@@ -52,17 +52,17 @@ def show_when_done(
         if readings:
             runs = settings.runs(store)
             _show(readings, "" if unfair else format, command, runs, columns)
-            say_uploads(readings[0].result.run, store)
-        options.say(*unfair)
+            print_uploads(readings[0].result.run, store)
+        options.print_message(*unfair)
 
 
-def unfair_sentences(readings: Sequence[Reading]) -> list[str]:
+def unfair_sentences(readings: Sequence[SummarizedResult]) -> list[str]:
     """What --strict refuses, one sentence each."""
     found = fairness(reading.result for reading in readings)
     return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
 
 
-def status(readings: Iterable[Reading]) -> int:
+def status(readings: Iterable[SummarizedResult]) -> int:
     readings = list(readings)
     broken = any(c.verdict == "fail" for reading in readings for c in reading.summary.checks)
     return 1 if broken else status_of(reading.result for reading in readings)
@@ -70,19 +70,19 @@ def status(readings: Iterable[Reading]) -> int:
 
 def status_of(results: Iterable[Result]) -> int:
     statuses = {result.status for result in results}
-    if statuses & BAD:
+    if statuses & FAILED_STATUSES:
         return 1
     return 3 if statuses == {"skipped"} else 0
 
 
-def say_logs(results: Iterable[Result], runs: Path) -> None:
+def print_logs(results: Iterable[Result], runs: Path) -> None:
     """Where to read what those printed that did not end well."""
     for result in results:
-        if result.status in BAD:
-            options.say(f"what it printed: {runs / result.id / 'worker.log'}")
+        if result.status in FAILED_STATUSES:
+            options.print_message(f"what it printed: {runs / result.id / 'worker.log'}")
 
 
-def say_uploads(run: str, home: str | None) -> None:
+def print_uploads(run: str, home: str | None) -> None:
     """Where the settings send every run by itself; nothing of that can lose the run."""
     if not (settings.home(home) / settings.SINKS).is_file():
         return
@@ -91,29 +91,29 @@ def say_uploads(run: str, home: str | None) -> None:
     try:
         sent = upload.after_run(run, home)
     except AssayError as error:
-        options.say(f"not uploaded: {error}", f"hint: {error.hint}")
+        options.print_message(f"not uploaded: {error}", f"hint: {error.hint}")
         return
-    options.say(*(lines(sent) if sent else ()))
+    options.print_message(*(upload_lines(sent) if sent else ()))
 
 
-def say_kept(run: str, resume: str = "") -> None:
+def print_saved(run: str, resume: str = "") -> None:
     """How to see it again, or, where it was cut short, the command that goes on with it."""
     if resume:
-        options.say(f"kept as {run}; to go on: assay {resume} --resume {run}")
+        options.print_message(f"kept as {run}; to go on: assay {resume} --resume {run}")
     else:
-        options.say(f"kept as {run}; to see it again: assay show {run}")
+        options.print_message(f"kept as {run}; to see it again: assay show {run}")
 
 
 def _show(
-    readings: list[Reading], form: str, command: str, runs: Path, columns: Sequence[str]
+    readings: list[SummarizedResult], form: str, command: str, runs: Path, columns: Sequence[str]
 ) -> None:
     """The table of what was measured; none without a format."""
     found = [reading.result for reading in readings]
     if form:
         printing.show(results.output(readings, fairness(found), columns), form)
-    say_logs(found, runs)
+    print_logs(found, runs)
     cut_short = any(result.status == "interrupted" for result in found)
-    say_kept(found[0].run, command if cut_short else "")
+    print_saved(found[0].run, command if cut_short else "")
 
 
 def output(found: Uploads) -> Output:
@@ -131,7 +131,7 @@ def output(found: Uploads) -> Output:
     )
 
 
-def lines(found: Uploads) -> list[str]:
+def upload_lines(found: Uploads) -> list[str]:
     """For a run that has uploaded by itself."""
     return [one.line for one in found.uploads]
 
@@ -150,10 +150,10 @@ def handle_signals() -> None:
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, interrupt)
     if context := click.get_current_context(silent=True):
-        context.with_resource(adopting_orphans())  # until the verb has ended
+        context.with_resource(adopt_orphans())  # until the verb has ended
 
 
-def last_of(found: Iterator[A], show: Callable[[A], None]) -> A:
+def show_last(found: Iterator[A], show: Callable[[A], None]) -> A:
     """The last of what grows, shown in any case."""
     handle_signals()
     seen: list[A] = []

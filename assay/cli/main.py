@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from assay import __version__
-from assay.core.errors import AssayError, UsageError, unknown
+from assay.core.errors import AssayError, UsageError, unknown_name_error
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -25,7 +25,7 @@ class Command(NamedTuple):
     line: str
 
 
-VERBS = {
+COMMANDS = {
     "run": Command(
         "Measure", "assay.commands.run.cli", "Measure a model on one backend or on all."
     ),
@@ -180,17 +180,17 @@ VERBS = {
 
 def load(name: str) -> ModuleType:
     """The module of a command."""
-    return importlib.import_module(VERBS[name].module)
+    return importlib.import_module(COMMANDS[name].module)
 
 
-class Verbs(click.Group):
+class CommandGroup(click.Group):
     """Verbs by name, imported only when asked for; help shows them by group."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
+        if name not in COMMANDS:
             return None
         if ctx and ctx.resilient_parsing:  # a word is being completed
             from assay.cli.complete import load_numpy_later
@@ -202,8 +202,8 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            raise no_verb(args[0], VERBS)
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise unknown_command(args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -218,7 +218,7 @@ class Verbs(click.Group):
             return click.Command.shell_complete(self, ctx, incomplete)
         from click.shell_completion import CompletionItem
 
-        known = {verb: about.line for verb, about in VERBS.items()}
+        known = {verb: about.line for verb, about in COMMANDS.items()}
         known["help"] = "Show help of a command."
         return [
             CompletionItem(verb, help=line)
@@ -227,14 +227,14 @@ class Verbs(click.Group):
         ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups = dict.fromkeys(about.group for about in VERBS.values())
+        groups = dict.fromkeys(about.group for about in COMMANDS.values())
         for group in groups:
             with formatter.section(group):
-                formatter.write_dl([(v, a.line) for v, a in VERBS.items() if a.group == group])
+                formatter.write_dl([(v, a.line) for v, a in COMMANDS.items() if a.group == group])
 
 
 @click.command(
-    cls=Verbs,
+    cls=CommandGroup,
     epilog="A newcomer needs only:  assay run mnist-mlp",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -248,12 +248,12 @@ def assay(store: str | None) -> None:
 
 def main() -> None:
     """The entry point. Catches a user's mistakes here, and nowhere else."""
-    from assay.cli.stdio import unbreakable
+    from assay.cli.stdio import safe_stdio
 
-    with unbreakable() as problem:
+    with safe_stdio() as problem:
         status = _status()
     if problem.text and status in (0, None):
-        _complain(
+        _print_error(
             f"error: Standard output cannot be written ({problem.text}).",
             "hint:  What was measured is kept: assay list results",
         )
@@ -266,12 +266,12 @@ def _status() -> object:
         _check_here()
         return assay.main(standalone_mode=False)
     except AssayError as error:
-        _complain(f"error: {error}", f"hint:  {error.hint}" if error.hint else "")
+        _print_error(f"error: {error}", f"hint:  {error.hint}" if error.hint else "")
         return error.status
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
     except click.ClickException as error:
-        _complain(f"error: {' '.join(error.format_message().split())}", _help_of(error))
+        _print_error(f"error: {' '.join(error.format_message().split())}", _help_of(error))
     except (KeyboardInterrupt, click.Abort):
         return 130
     return 2
@@ -296,7 +296,7 @@ def _help_of(error: click.ClickException) -> str:
     return f"hint:  {context.command_path} --help shows what it takes." if context else ""
 
 
-def _complain(*lines: str) -> None:
+def _print_error(*lines: str) -> None:
     from assay.reporting.terminal import plain, short
 
     with contextlib.suppress(OSError):  # the terminal may be gone
@@ -335,13 +335,13 @@ SYNONYMS = {
     "resume": "run --resume last",
     "continue": "run --resume last",
 }
-REMOVING = {"rm", "remove", "delete", "del", "clean", "purge"}
+REMOVE_WORDS = {"rm", "remove", "delete", "del", "clean", "purge"}
 
 
-def no_verb(word: str, verbs: Iterable[str]) -> UsageError:
+def unknown_command(word: str, verbs: Iterable[str]) -> UsageError:
     """The error for a word that is no verb."""
     plain = word.lower().replace("-", "").replace("_", "")
-    if plain in REMOVING:
+    if plain in REMOVE_WORDS:
         return UsageError(
             f"There is no command named '{word}'.",
             hint="To remove results: assay results rm ID, or assay results prune.",
@@ -352,4 +352,4 @@ def no_verb(word: str, verbs: Iterable[str]) -> UsageError:
             f"There is no command named '{word}'.",
             hint=f"Did you mean '{meant}'? To see how: assay {meant.split()[0]} --help",
         )
-    return unknown("command", word, verbs, hint="assay --help lists them.")
+    return unknown_name_error("command", word, verbs, hint="assay --help lists them.")

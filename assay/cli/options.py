@@ -131,10 +131,10 @@ def boolean(*names: str, help: str = "") -> Callable[[Any], Any]:
 
 
 def _truth(ctx: click.Context, flag: click.Parameter, value: str) -> bool:
-    return truth(value, flag.opts[0])
+    return to_bool(value, flag.opts[0])
 
 
-def truth(value: str, name: str) -> bool:
+def to_bool(value: str, name: str) -> bool:
     """What scripts write for yes and no; an older tool took any text for yes."""
     text = value.strip().lower()
     if text not in _TRUTHS:
@@ -205,13 +205,13 @@ def resume(line: str) -> Callable[[Any], Any]:
     return click.option("--resume", metavar="RUN", shell_complete=completer("runs"), help=line)
 
 
-def say(*lines: str) -> None:
+def print_message(*lines: str) -> None:
     """To standard error: what is not a result."""
     for line in lines:
         click.echo(plain(line), err=True)
 
 
-def decorated(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def compose(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Several click options as one decorator, in the order given."""
 
     def apply(command: Any) -> Any:
@@ -222,5 +222,5 @@ def decorated(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return apply
 
 
-def to_terminal() -> bool:
+def is_terminal() -> bool:
     return sys.stderr.isatty()

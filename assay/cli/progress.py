@@ -19,7 +19,7 @@ _WIDTH = 10  # letters of the bar
 _NAME = 16  # letters of a case that are shown at the least
 
 
-class LiveLine:
+class ProgressLine:
     """One line that is written over on a terminal; elsewhere a plain line per phase and case."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -30,7 +30,7 @@ class LiveLine:
         self._ended = 0  # cases so far
 
     def __call__(self, progress: Progress) -> None:
-        text = f"{_which(progress)}{_name(progress)}  {_how_far(progress)}"
+        text = f"{_which(progress)}{_name(progress)}  {_progress_text(progress)}"
         if self._live:
             write_over(f"\r\033[K{self._fitting(progress, shutil.get_terminal_size().columns - 1)}")
         elif (progress.phase != "steady" or progress.note) and text != self._shown:
@@ -54,7 +54,7 @@ class LiveLine:
 
     def _fitting(self, progress: Progress, width: int) -> str:
         """Where there is little room, the name is cut: how far it is tells more."""
-        before, after = _which(progress), f"  {_how_far(progress)}{self._whole(progress)}"
+        before, after = _which(progress), f"  {_progress_text(progress)}{self._whole(progress)}"
         room = max(_NAME, width - len(before) - len(after))
         return f"{before}{cut(_name(progress), room)}{after}"[:width]
 
@@ -96,7 +96,7 @@ def _one_line(text: str) -> str:
     return plain(text).replace("\n", " ")
 
 
-def _how_far(progress: Progress) -> str:
+def _progress_text(progress: Progress) -> str:
     if progress.note:
         return _one_line(progress.note)
     if progress.phase != "steady" or not progress.estimate:

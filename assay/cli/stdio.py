@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from typing import TextIO
 
 # What tables and bars are drawn with, where the terminal knows no better.
-_PLAINER = {"─": "-", "–": "-", "…": "...", "█": "#", "░": ".", "±": "+-", "×": "x", "→": "->"}
+_ASCII_FALLBACKS = {
+    "─": "-",
+    "–": "-",
+    "…": "...",
+    "█": "#",
+    "░": ".",
+    "±": "+-",
+    "×": "x",
+    "→": "->",
+}
 
 
 class Problem:
@@ -21,13 +30,13 @@ class Problem:
 
 
 @contextmanager
-def unbreakable() -> Iterator[Problem]:
+def safe_stdio() -> Iterator[Problem]:
     """Both streams, for as long as a command runs. A reader that has gone is no problem."""
     for number in (0, 1, 2):
-        _hold(number)
+        _occupy_descriptor(number)
     before, problem = (sys.stdout, sys.stderr), Problem()
     ours = [
-        _wrapped(stream, number, problem if number == 1 else Problem())
+        _wrap_stream(stream, number, problem if number == 1 else Problem())
         for stream, number, real in (
             (sys.stdout, 1, sys.__stdout__),
             (sys.stderr, 2, sys.__stderr__),
@@ -44,7 +53,7 @@ def unbreakable() -> Iterator[Problem]:
             stream.detach()  # the descriptor stays open: children may have it too
 
 
-def _hold(number: int) -> None:
+def _occupy_descriptor(number: int) -> None:
     """A closed descriptor is taken, so that no file of ours gets its number and what is printed."""
     try:
         os.fstat(number)
@@ -52,8 +61,8 @@ def _hold(number: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDWR), number)
 
 
-def _wrapped(stream: TextIO | None, number: int, problem: Problem) -> io.TextIOWrapper:
-    codecs.register_error("assay", _spelled)
+def _wrap_stream(stream: TextIO | None, number: int, problem: Problem) -> io.TextIOWrapper:
+    codecs.register_error("assay", _encode_fallback)
     encoding = getattr(stream, "encoding", None) or "utf-8"
     wrapped = io.TextIOWrapper(
         io.BufferedWriter(_Descriptor(number, problem)),
@@ -85,14 +94,14 @@ class _Descriptor(io.FileIO):
         return len(memoryview(data).cast("B"))  # type: ignore[arg-type]
 
 
-def _spelled(error: UnicodeError) -> tuple[str, int]:
+def _encode_fallback(error: UnicodeError) -> tuple[str, int]:
     """Letters the encoding lacks: plainer ones, or as JSON and Python spell them."""
     assert isinstance(error, UnicodeEncodeError)
     letters = error.object[error.start : error.end]
-    return "".join(_PLAINER.get(letter) or _escaped(letter) for letter in letters), error.end
+    return "".join(_ASCII_FALLBACKS.get(letter) or _escape(letter) for letter in letters), error.end
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     units = letter.encode("utf-16-be", "surrogatepass")
     pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
     return "".join(f"\\u{pair}" for pair in pairs)

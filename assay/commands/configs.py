@@ -14,13 +14,13 @@ from assay.cli.command import Keywords, click_command
 from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.contracts import Workload
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 from assay.core.findings import Output, Table
 from assay.core.options import Argument, Flag, Format
 from assay.core.records import SCHEMA
 from assay.core.units import as_choice
-from assay.measure.compiler.capture import captured
-from assay.native.hpvm.config_sets import Gain, check_fit, in_words, pareto, remarks, summary
+from assay.measure.compiler.capture import capture_model
+from assay.native.hpvm.config_sets import Gain, check_fit, describe_line, pareto, remarks, summary
 from assay.native.hpvm.configs import ConfigFile, Configuration, read_configs, write_configs
 from assay.native.hpvm.dataflow import Dataflow
 from assay.native.hpvm.lowering import dataflow, with_softmax
@@ -72,7 +72,7 @@ def sort_configs(
 
 def network(model: Any) -> Dataflow:
     """A model as HPVM's dataflow graph; the ten networks end in logits here, in a softmax there."""
-    graph = captured(model).graph
+    graph = capture_model(model).graph
     return dataflow(with_softmax(graph) if _is_one_of_ten(model) else graph)
 
 
@@ -106,10 +106,10 @@ def check(path: str, model: str, keywords: Keywords, format: Format = "text") ->
       assay configs check tuner_confs.txt --model alexnet2
     """
     checked = check_configs(**keywords)
-    printing.show(listed(checked.configs, checked.remarks), format)
+    printing.show(list_configurations(checked.configs, checked.remarks), format)
     lines = f", each of the lines of {model}" if model else ""
     count = len(checked.configs.configurations)
-    options.say(f"{path}: {count} configuration{'s' * (count > 1)}{lines}")
+    options.print_message(f"{path}: {count} configuration{'s' * (count > 1)}{lines}")
     return 0
 
 
@@ -127,8 +127,8 @@ def show(
     """
     configurations = {each.name: each for each in read_configs(file).configurations}
     if name not in configurations:
-        raise unknown("configuration", name, configurations)
-    printing.show(explained(configurations[name]), format)
+        raise unknown_name_error("configuration", name, configurations)
+    printing.show(describe_configuration(configurations[name]), format)
     return 0
 
 
@@ -140,12 +140,12 @@ def sort(output: str, keywords: Keywords, format: Format = "text") -> int:
     Example:
       assay configs sort tuner_confs.txt --by energy -o pareto_confs.txt
     """
-    printing.show(listed(sort_configs(**keywords)), format)
-    options.say(f"written: {output}")
+    printing.show(list_configurations(sort_configs(**keywords)), format)
+    options.print_message(f"written: {output}")
     return 0
 
 
-def listed(configs: ConfigFile, notes: Sequence[str] = ()) -> Output:
+def list_configurations(configs: ConfigFile, notes: Sequence[str] = ()) -> Output:
     columns = ("configuration", "speedup", "energy", "accuracy", "loss", "lines", "knobs")
     rows = tuple(
         (
@@ -168,8 +168,10 @@ def listed(configs: ConfigFile, notes: Sequence[str] = ()) -> Output:
     return Output(tables=(table,), document=document, values=table)
 
 
-def explained(configuration: Configuration) -> Output:
-    rows = tuple((str(each.number), each.device, in_words(each)) for each in configuration.lines)
+def describe_configuration(configuration: Configuration) -> Output:
+    rows = tuple(
+        (str(each.number), each.device, describe_line(each)) for each in configuration.lines
+    )
     table = Table(
         columns=("line", "device", "what is done"), rows=rows, numeric=frozenset({"line"})
     )

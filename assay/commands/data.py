@@ -12,24 +12,24 @@ from assay.cli.command import Keywords, click_command
 from assay.cli.progress import write_over
 from assay.core import settings
 from assay.core.findings import Table
-from assay.core.options import Argument, Format, StoreUrl, older_keywords
+from assay.core.options import Argument, Format, StoreUrl, accept_old_keywords
 from assay.core.progress import ignore
 from assay.core.units import human
 from assay.reporting.terminal import plain
 
 if TYPE_CHECKING:
-    from assay.datasets.library import Held
+    from assay.datasets.library import LocalDataset
 
 
-@older_keywords(home="store")
-def known_data(store: StoreUrl = None) -> list[Held]:
+@accept_old_keywords(home="store")
+def list_datasets(store: StoreUrl = None) -> list[LocalDataset]:
     """Every known dataset: its path, or how to get it."""
-    from assay.datasets.library import held
+    from assay.datasets.library import local_datasets
 
-    return held(settings.home(store))
+    return local_datasets(settings.home(store))
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def fetch_data(
     *names: str,
     store: StoreUrl = None,
@@ -55,7 +55,7 @@ def command() -> None:
     """
 
 
-@click_command(known_data, group=command, name="list")
+@click_command(list_datasets, group=command, name="list")
 def list_(keywords: Keywords, format: Format = "text") -> int:
     """Show every dataset: where it is, or how to get it."""
     rows = tuple(
@@ -64,7 +64,7 @@ def list_(keywords: Keywords, format: Format = "text") -> int:
             *(str(dataset.sizes.get(split, "")) for split in ("train", "test", "tune")),
             *(dataset.place, dataset.note),
         )
-        for dataset in known_data(**keywords)
+        for dataset in list_datasets(**keywords)
     )
     columns = ("dataset", "what it is", "classes", "train", "test", "tune", "place", "note")
     numeric = frozenset(columns[2:6])
@@ -98,13 +98,13 @@ class _Line:
         self._file = ""
 
     def __call__(self, file: str, done: int, total: int | None) -> None:
-        if options.to_terminal():
+        if options.is_terminal():
             share = f" of {human(total, 'B')}, {done / total:.0%}" if total else ""
             write_over(f"\r\033[K{plain(file)}  {human(done, 'B')}{share}")
         elif file != self._file:
-            options.say(f"fetching {file} …")
+            options.print_message(f"fetching {file} …")
         self._file = file
 
     def end(self) -> None:
-        if self._file and options.to_terminal():
-            options.say("")
+        if self._file and options.is_terminal():
+            options.print_message("")

@@ -11,7 +11,7 @@ from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
 from assay.core import settings
 from assay.core.findings import Output, Table
-from assay.core.options import Flag, Format, StoreUrl, older_keywords
+from assay.core.options import Flag, Format, StoreUrl, accept_old_keywords
 from assay.core.progress import ignore
 from assay.core.records import Value
 from assay.core.units import human
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.measure.machine.doctor import Checkup
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def doctor(
     quick: Annotated[bool, Flag("Measure for a quarter of the time; less precise.")] = False,
     store: StoreUrl = None,
@@ -151,6 +151,6 @@ def command(keywords: Keywords, format: Format = "text") -> int:
 
     Takes under a minute. The peaks are stored, and later results are compared to them.
     """
-    checkup = doctor(**keywords, progress=options.say)
+    checkup = doctor(**keywords, progress=options.print_message)
     printing.show(output(checkup), format)
     return 0

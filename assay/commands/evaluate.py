@@ -8,7 +8,7 @@ from typing import Annotated
 
 from assay.cli.command import Keywords, click_command
 from assay.cli.finish import show_when_done, status
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
 from assay.core.findings import RunResults
@@ -24,7 +24,7 @@ from assay.core.options import (
     StoreUrl,
     Tags,
     Trust,
-    older_keywords,
+    accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Evaluation, Plan, Procedure, Result
@@ -33,11 +33,11 @@ from assay.core.units import as_seconds
 from assay.measure import plan
 from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
-from assay.measure.plan import prepared
+from assay.measure.plan import prepare_for_evaluation
 from assay.measure.recorder import resume_cases, run_cases
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def evaluate(
     *cases: CaseLike,
     weights: Annotated[
@@ -75,7 +75,7 @@ def evaluate(
     >>> for result in assay.evaluate("lenet@torch", first=500):
     ...     print(result.case.key, assay.summarize(result).quantities["accuracy"])
     """
-    made = planned(
+    made = make_evaluation_plan(
         *cases,
         weights=weights,
         split=split,
@@ -93,7 +93,7 @@ def evaluate(
     return RunResults(run_cases(made, store, progress))
 
 
-def planned(
+def make_evaluation_plan(
     *cases: CaseLike,
     weights: str | Path = "",
     split: str = "test",
@@ -109,10 +109,10 @@ def planned(
     tags: Mapping[str, str] | None = None,
 ) -> Plan:
     """What `evaluate` is going to evaluate, checked."""
-    each = [one for case in cases for one in _apart(case)]
+    each = [one for case in cases for one in _split_backends(case)]
     found = plan.expand_cases(each, backends, params, options, trust)
     return Plan(
-        cases=prepared(found, _named(cases, options), str(weights)),
+        cases=prepare_for_evaluation(found, _named_options(cases, options), str(weights)),
         procedure=Procedure(timeout=as_seconds(timeout, "timeout", "1h")),
         evaluation=Evaluation(split=split, first=first, expected=expected, tolerance=tolerance),
         label=label,
@@ -126,13 +126,13 @@ def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> 
     return (reading.result for reading in resume_cases(run, "evaluate", home, progress))
 
 
-def _named(cases: Sequence[CaseLike], options: Axes | None) -> set[str]:
+def _named_options(cases: Sequence[CaseLike], options: Axes | None) -> set[str]:
     """Options that the user chose, for any of the cases."""
     parsed = [plan.as_case(case) for case in cases]
     return {*(options or {}), *(name for case in parsed for name in case.options)}
 
 
-def _apart(case: CaseLike) -> Iterator[CaseLike]:
+def _split_backends(case: CaseLike) -> Iterator[CaseLike]:
     """`NAME@A,B` is two cases, where the backends have no options."""
     if not isinstance(case, str):
         yield case
@@ -177,7 +177,7 @@ def command(
             "evaluate takes cases, or --resume with a run, and one of the two.",
             hint="Try: assay evaluate lenet@keras-tensorflow",
         )
-    line = LiveLine()
+    line = ProgressLine()
     if batch_size:
         params.setdefault("batch_size", [batch_size])
     results = (

@@ -12,21 +12,21 @@ from assay.cli import printing
 from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.findings import Output, Quantity, Reading, Table
-from assay.core.options import Argument, Format, StoreUrl, older_keywords
+from assay.core.findings import Output, Quantity, SummarizedResult, Table
+from assay.core.options import Argument, Format, StoreUrl, accept_old_keywords
 from assay.core.protobuf import DamagedError
 from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
-from assay.core.units import change, human
+from assay.core.units import human, percent_change
 from assay.measure.sampling import TRACE
 from assay.stats import stored_summary
-from assay.stats.causes import Changed
+from assay.stats.causes import Cause
 
-SHOWN = 10  # operations, those that changed most
-_APART = 0.001  # as a share: numbers without an interval that differ by less are the same
+MAX_OPERATIONS = 10  # operations, those that changed most
+_MIN_CHANGE = 0.001  # as a share: numbers without an interval that differ by less are the same
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def explain(
     before: Annotated[str, Argument(complete="runs")],
     after: Annotated[str, Argument(complete="runs")],
@@ -40,7 +40,7 @@ def explain(
     from assay.stats.causes import differences
 
     with closing(open_store(store)) as results:
-        first, second = (_only(results, text) for text in (before, after))
+        first, second = (_single_result(results, text) for text in (before, after))
         if first.result.id == second.result.id:
             raise UsageError(
                 f"Both are {first.result.id}.", hint="Name two results, as in last/1 last/2."
@@ -58,7 +58,7 @@ def explain(
     )
 
 
-def _only(store: Store, text: str) -> Reading:
+def _single_result(store: Store, text: str) -> SummarizedResult:
     results = list(store.results(Query(ids=(text,))))
     if len(results) != 1:
         what = "no readable result" if not results else f"{len(results)} results"
@@ -81,7 +81,7 @@ def _metrics(
         apart = (
             (second.low > first.high or second.high < first.low)
             if known
-            else abs(ratio - 1) > _APART
+            else abs(ratio - 1) > _MIN_CHANGE
         )
         yield MetricChange(
             metric=name,
@@ -93,7 +93,7 @@ def _metrics(
         )
 
 
-def _notes(first: Reading, second: Reading, different: bool) -> tuple[str, ...]:
+def _notes(first: SummarizedResult, second: SummarizedResult, different: bool) -> tuple[str, ...]:
     """Caveats: status, doubts, and no recorded difference."""
     notes = []
     for reading in (first, second):
@@ -108,20 +108,22 @@ def _notes(first: Reading, second: Reading, different: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _operations(store: Store, first: Reading, second: Reading) -> Iterator[OperationChange]:
+def _operations(
+    store: Store, first: SummarizedResult, second: SummarizedResult
+) -> Iterator[OperationChange]:
     """If both were profiled: time of each operation, largest change first."""
-    times = [_profiled(store, reading) for reading in (first, second)]
+    times = [_read_profile(store, reading) for reading in (first, second)]
     if not all(times):
         return
     before, after = times
     names = sorted(
         {*before, *after}, key=lambda name: -abs(after.get(name, 0.0) - before.get(name, 0.0))
     )
-    for name in names[:SHOWN]:
+    for name in names[:MAX_OPERATIONS]:
         yield OperationChange(name=name, before=before.get(name, 0.0), after=after.get(name, 0.0))
 
 
-def _profiled(store: Store, reading: Reading) -> dict[str, float]:
+def _read_profile(store: Store, reading: SummarizedResult) -> dict[str, float]:
     from assay.formats.traces import read as traces
     from assay.formats.traces.operations import operations
 
@@ -160,7 +162,7 @@ def _metrics_table(explanation: Explanation) -> Table:
                 row.metric,
                 human(row.before, row.unit),
                 human(row.after, row.unit),
-                change(row.ratio),
+                percent_change(row.ratio),
                 "differs" if row.apart else "within the intervals",
             )
             for row in shown
@@ -214,7 +216,7 @@ def _rank(row: MetricChange) -> tuple[int, str]:
     return (MAIN.index(row.metric) if row.metric in MAIN else len(MAIN), row.metric)
 
 
-def _name(difference: Changed) -> str:
+def _name(difference: Cause) -> str:
     return (
         difference.what
         if difference.what == difference.kind
@@ -265,7 +267,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     after: str
     keys: tuple[str, str]
     metrics: tuple[MetricChange, ...]
-    changed: tuple[Changed, ...]
+    changed: tuple[Cause, ...]
     operations: tuple[OperationChange, ...] = ()
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA

@@ -13,29 +13,29 @@ from assay.cli.progress import write_over
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.files import user_file
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Format
 from assay.core.options import (
     Argument,
+    BackendFilter,
     Flag,
-    OfBackend,
-    OfLabel,
-    OfWorkload,
+    LabelFilter,
     Since,
     StoreUrl,
     Tags,
     Until,
-    older_keywords,
+    WorkloadFilter,
+    accept_old_keywords,
 )
 from assay.core.progress import ignore
 from assay.core.records import Query
-from assay.core.registry import everything, file_format, open_store
+from assay.core.registry import all_plugins, file_format, open_store
 from assay.stats import stored_summary
 
 BINARY = (".parquet",)  # suffixes of files that no terminal can show
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def export(
     *ids: str,
     kind: Annotated[
@@ -63,7 +63,7 @@ def export(
     format = file_format(kind)
     write = format.write
     if write is None:
-        known = [name for name, each in everything("formats")[0].items() if each.write]
+        known = [name for name, each in all_plugins("formats")[0].items() if each.write]
         raise UsageError(
             f"assay reads files of {kind}, but does not write them.",
             hint=f"Known: {', '.join(known)}.",
@@ -82,7 +82,7 @@ def is_binary(format: Format) -> bool:
 
 def _readings(
     store: Store, query: Query, progress: Callable[[int, int], None]
-) -> Iterator[Reading]:
+) -> Iterator[SummarizedResult]:
     """One by one: a whole store need not fit into memory."""
     exported, count = False, store.count(query)
     for number, result in enumerate(store.results(query)):
@@ -114,9 +114,9 @@ def command(
     kind: str,
     output: str,
     every: Annotated[bool, Flag("Export the whole store.", flags="--all")] = False,
-    workload: OfWorkload = "",
-    backend: OfBackend = "",
-    label: OfLabel = "",
+    workload: WorkloadFilter = "",
+    backend: BackendFilter = "",
+    label: LabelFilter = "",
     since: Since = "",
     until: Until = "",
     tags: Tags = None,
@@ -133,7 +133,7 @@ def command(
         until=until,
         tags=tags or {},
     )
-    chosen = [name for name, is_set in _choices(ids, every, query).items() if is_set]
+    chosen = [name for name, is_set in _format_choices(ids, every, query).items() if is_set]
     if len(chosen) != 1:
         raise UsageError(
             f"{' and '.join(chosen) or 'Nothing'} was given to export.",
@@ -141,23 +141,23 @@ def command(
         )
     if is_binary(file_format(kind)) and not output:
         raise UsageError(f"A file of {kind} cannot be printed.", hint=f"-o results.{kind}")
-    data = export(*ids, **keywords, query=query, progress=_say_how_far)
+    data = export(*ids, **keywords, query=query, progress=_print_progress)
     if output:
-        options.say(f"written to {output}")
+        options.print_message(f"written to {output}")
     else:
         printing.put_file(data)
     return 0
 
 
-def _say_how_far(done: int, count: int) -> None:
+def _print_progress(done: int, count: int) -> None:
     """A progress line, updated in place on a terminal; else one per thousand results."""
-    if options.to_terminal():
+    if options.is_terminal():
         if done == count or done % max(1, count // 100) == 0:
             end = "\r\033[K" if done == count else f"\r\033[K{done} of {count} results"
             write_over(end)
     elif done and done % 1000 == 0 and done < count:
-        options.say(f"{done} of {count} results")
+        options.print_message(f"{done} of {count} results")
 
 
-def _choices(ids: tuple[str, ...], every: bool, query: Query) -> dict[str, bool]:
+def _format_choices(ids: tuple[str, ...], every: bool, query: Query) -> dict[str, bool]:
     return {"ids": bool(ids), "--all": every, "a filter": query != Query()}

@@ -16,7 +16,7 @@ from assay.core.files import user_file
 from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
 from assay.measure.compiler.agreement import agreement, agreement_sentence
-from assay.measure.compiler.capture import CapturedModel, captured
+from assay.measure.compiler.capture import CapturedModel, capture_model
 from assay.native.graph import Graph
 from assay.native.onnx.file import onnx_bytes
 
@@ -46,7 +46,7 @@ def export_onnx(
     """
     if not str(path).endswith(".onnx"):
         raise UsageError(f"{path} is no name for an ONNX file.", hint=f"{path}.onnx would be one.")
-    captured_model = captured(model, weights, params)
+    captured_model = capture_model(model, weights, params)
     data = onnx_bytes(captured_model.graph)
     difference = _difference(captured_model, data)
     with user_file(path) as temporary:
@@ -58,7 +58,7 @@ def export_onnx(
 def _difference(captured_model: CapturedModel, data: bytes) -> float | None:
     if not importlib.util.find_spec("onnxruntime"):
         return None
-    outputs = _computed(captured_model, data)
+    outputs = _run_onnxruntime(captured_model, data)
     graph, expected = captured_model.graph, captured_model.expected
     what = f"{graph.name} as ONNX"
     return agreement(
@@ -66,7 +66,7 @@ def _difference(captured_model: CapturedModel, data: bytes) -> float | None:
     )
 
 
-def _computed(captured_model: CapturedModel, data: bytes) -> list[Any]:
+def _run_onnxruntime(captured_model: CapturedModel, data: bytes) -> list[Any]:
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
@@ -102,11 +102,15 @@ def command(path: str, keywords: Keywords) -> int:
     printing.put(path)
     graph = exported.graph
     samples = ", ".join(f"{value.name} (batch, {_sizes(value.shape)})" for value in graph.inputs)
-    options.say(f"{len(graph.nodes)} operations; takes {samples}")
+    options.print_message(f"{len(graph.nodes)} operations; takes {samples}")
     if exported.difference is None:
-        options.say("not checked: ONNX Runtime is not installed (pip install 'assay[onnxruntime]')")
+        options.print_message(
+            "not checked: ONNX Runtime is not installed (pip install 'assay[onnxruntime]')"
+        )
     else:
-        options.say(agreement_sentence("ONNX Runtime", exported.judge, exported.difference))
+        options.print_message(
+            agreement_sentence("ONNX Runtime", exported.judge, exported.difference)
+        )
     return 0
 
 

@@ -52,7 +52,7 @@ def build_image(
         folder = user_path(write) if write else Path(spare)
         with user_file(folder / "Containerfile") as temporary:
             temporary.write_text(containerfile(recipe))
-        recipes.fill(request, lines, folder)
+        recipes.write_build_files(request, lines, folder)
         engines.follow(engines.build_words(chosen, tag, folder), progress)
     return engines.digest(chosen, tag)
 
@@ -86,7 +86,7 @@ def run_image(
 
 def images(engine: str = "") -> list[tuple[str, str, str]]:
     """Images that assay has built here: name, id, when."""
-    return engines.listed(engines.find(engine))
+    return engines.list_images(engines.find(engine))
 
 
 engine = click.option(
@@ -162,8 +162,8 @@ def build(
             else:
                 printing.put(f"# {name}", text)
         return 0
-    options.say(f"building {tag} …")
-    printing.put(build_image(request, tag, engine, write, options.say))
+    options.print_message(f"building {tag} …")
+    printing.put(build_image(request, tag, engine, write, options.print_message))
     return 0
 
 

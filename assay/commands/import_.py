@@ -10,13 +10,13 @@ from typing import Annotated
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.core.options import Argument, Flag, Label, StoreUrl, Tags, older_keywords
+from assay.core.options import Argument, Flag, Label, StoreUrl, Tags, accept_old_keywords
 from assay.core.registry import open_store
 from assay.measure.import_file import keep_file
 
 
-@older_keywords(home="store")
-def adopt(
+@accept_old_keywords(home="store")
+def import_run(
     *sources: str | Path,
     kind: Annotated[
         str,
@@ -55,7 +55,7 @@ def adopt(
 
 
 @click_command(
-    adopt,
+    import_run,
     epilog="""\b
 Examples:
   assay import ~/from-the-gpu-box/runs/20261115-101500-k3fq
@@ -70,6 +70,6 @@ def command(
 
     Existing results stay unchanged. KIND is one of those that `assay list formats` shows.
     """
-    for result in adopt(*sources, **keywords, say=options.say):
+    for result in import_run(*sources, **keywords, say=options.print_message):
         printing.put(result)
     return 0

@@ -9,21 +9,21 @@ from assay.cli import options, printing
 from assay.cli.command import click_command
 from assay.cli.printing import show_table
 from assay.core.errors import UsageError
-from assay.core.findings import Output, Quantity, Reading, Table
+from assay.core.findings import Output, Quantity, SummarizedResult, Table
 from assay.core.options import (
     Argument,
+    BackendFilter,
     Flag,
-    OfBackend,
-    OfLabel,
-    OfWorkload,
+    LabelFilter,
     Since,
     StoreUrl,
     Tags,
     Until,
+    WorkloadFilter,
 )
 from assay.core.options import Format as FormatFlag
 from assay.core.records import SCHEMA, Query
-from assay.reporting.accuracy import standing
+from assay.reporting.accuracy import status_text
 from assay.reporting.timings import value
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 MAIN = ("step_time", "accuracy")  # what a result is about, if it has one of these
-ALONGSIDE = {"open_time", "first_step", "total_time"}  # of every result, whatever it is about
+SECONDARY = {"open_time", "first_step", "total_time"}  # of every result, whatever it is about
 
 
-def output(readings: Sequence[Reading], more: int = 0) -> Output:
+def output(readings: Sequence[SummarizedResult], more: int = 0) -> Output:
     """`more`: number of matching results that are not shown."""
     rows = [_plain(reading) for reading in readings]
     columns = ("id", "started", "case", "metric", "value", "unit", "status", "label")
@@ -49,7 +49,7 @@ def output(readings: Sequence[Reading], more: int = 0) -> Output:
     )
 
 
-def index_table(readings: Sequence[Reading], more: int = 0) -> Table:
+def index_table(readings: Sequence[SummarizedResult], more: int = 0) -> Table:
     """One row per result, with its main metric."""
     return Table(
         columns=("id", "started", "case", "metric", "value", "status", "label"),
@@ -59,7 +59,7 @@ def index_table(readings: Sequence[Reading], more: int = 0) -> Table:
                 r.result.started[:19].replace("T", " "),
                 r.result.case.key,
                 *_main_text(r),
-                standing(r),
+                status_text(r),
                 r.result.label,
             )
             for r in readings
@@ -70,20 +70,20 @@ def index_table(readings: Sequence[Reading], more: int = 0) -> Table:
     )
 
 
-def _main(reading: Reading) -> tuple[str, Quantity | None]:
+def _main(reading: SummarizedResult) -> tuple[str, Quantity | None]:
     """The first of MAIN, else the first that a command or benchmark reported."""
     quantities, reported = reading.summary.quantities, reading.result.reported_metrics
-    others = (name for name in quantities if name not in ALONGSIDE or name in reported)
+    others = (name for name in quantities if name not in SECONDARY or name in reported)
     name = next((name for name in MAIN if name in quantities), next(others, ""))
     return name, quantities.get(name)
 
 
-def _main_text(reading: Reading) -> tuple[str, str]:
+def _main_text(reading: SummarizedResult) -> tuple[str, str]:
     name, quantity = _main(reading)
     return name.replace("_", " "), value(quantity)
 
 
-def _plain(reading: Reading) -> dict[str, str | float | None]:
+def _plain(reading: SummarizedResult) -> dict[str, str | float | None]:
     name, quantity = _main(reading)
     result = reading.result
     return {
@@ -93,7 +93,7 @@ def _plain(reading: Reading) -> dict[str, str | float | None]:
         "metric": name,
         "value": quantity.value if quantity else None,
         "unit": quantity.unit if quantity else "",
-        "status": standing(reading),
+        "status": status_text(reading),
         "label": result.label,
     }
 
@@ -116,9 +116,9 @@ def command(
     ],
     packages: Annotated[tuple[str, ...], Argument("[PACKAGE…]")],
     *,
-    workload: OfWorkload = "",
-    backend: OfBackend = "",
-    label: OfLabel = "",
+    workload: WorkloadFilter = "",
+    backend: BackendFilter = "",
+    label: LabelFilter = "",
     status: Annotated[str, Flag("Only results with this status: ok, failed, timeout, …")] = "",
     since: Since = "",
     until: Until = "",
@@ -155,25 +155,25 @@ def command(
             tags=tags or {},
         )
         return _results(query, limit, store, format)
-    return _registered(what, format)
+    return _print_plugins(what, format)
 
 
 def _results(query: Query, limit: int, store: StoreUrl, format: str) -> int:
     from assay.stores import read  # the other lists need no store
 
-    newest = read.newest(query, limit, store, lambda line: options.say(line))
+    newest = read.read_newest(query, limit, store, lambda line: options.print_message(line))
     printing.show(output(newest.readings, newest.more), format)
     return 0
 
 
-def _registered(kind: str, format: str) -> int:
+def _print_plugins(kind: str, format: str) -> int:
     from assay.core import registry  # which loads all of the kind
 
     tables: dict[str, Callable[[Any], Table]]
     tables = {"workloads": _workloads, "backends": _backends, "formats": _formats}
-    plugins, problems = registry.everything(kind)  # type: ignore[arg-type]
+    plugins, problems = registry.all_plugins(kind)  # type: ignore[arg-type]
     show_table(tables[kind](plugins), format, in_file=printing.READABLE)
-    options.say(*(f"note: {problem}" for problem in problems))
+    options.print_message(*(f"note: {problem}" for problem in problems))
     return 0
 
 
@@ -200,7 +200,9 @@ def _benchmarks(packages: tuple[str, ...], python: str, format: str) -> int:
     benchmarks = api.benchmarks(*packages, python=python)
     rows = tuple(sorted(benchmarks.names.items()))
     show_table(Table(columns=("benchmark", "what it is"), rows=rows), format)
-    options.say(*(f"note: {name} was skipped: {why}" for name, why in benchmarks.problems.items()))
+    options.print_message(
+        *(f"note: {name} was skipped: {why}" for name, why in benchmarks.problems.items())
+    )
     return 0 if rows else 1
 
 

@@ -12,8 +12,8 @@ import msgspec
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.finish import handle_signals, say_logs, status_of
-from assay.cli.progress import LiveLine
+from assay.cli.finish import handle_signals, print_logs, status_of
+from assay.cli.progress import ProgressLine
 from assay.core import registry, settings
 from assay.core.case_text import CaseLike
 from assay.core.contracts import ProfilingBackend
@@ -28,7 +28,7 @@ from assay.core.options import (
     StoreUrl,
     Tags,
     Trust,
-    older_keywords,
+    accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.protobuf import DamagedError
@@ -43,7 +43,7 @@ from assay.measure.recorder import run_cases
 from assay.measure.sampling import TRACE
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def profile(
     case: CaseLike,
     steps: Annotated[int, Flag("Number of steps to profile.")] = 5,
@@ -64,7 +64,7 @@ def profile(
     ...     print(operation.name, operation.seconds, operation.share, operation.count)
     """
     profile_plan = Plan(
-        cases=(_checked(plan.as_case(case, trust), steps, output),),
+        cases=(_check_request(plan.as_case(case, trust), steps, output),),
         procedure=Procedure(
             samples=steps, steps_per_sample=1, timeout=as_seconds(timeout, "timeout", "10m")
         ),
@@ -78,7 +78,7 @@ def profile(
     return _read(reading.result, trace, Path(output) if output else None)
 
 
-def _checked(case: CaseLike, steps: int, output: str | Path) -> Case:
+def _check_request(case: CaseLike, steps: int, output: str | Path) -> Case:
     if steps < 1:
         raise UsageError(f"steps is {steps}, but has to be 1 or more.", hint="--steps 5")
     if output and Path(output).exists() and not Path(output).is_dir():
@@ -106,7 +106,7 @@ def _read(result: Result, folder: Path, output: Path | None) -> Profile:
     if result.status != "ok":
         return Profile(result=result)
     try:
-        trace = traces.complete(folder)
+        trace = traces.find_trace(folder)
         profiled = operations(traces.events(folder))
     except DamagedError as error:
         return Profile(result=result, folder=str(folder), notes=(f"no operations: {error}",))
@@ -163,7 +163,7 @@ def document(profile: Profile, top: int) -> dict[str, Any]:
     }
 
 
-def how_to_open(profile: Profile) -> list[str]:
+def viewer_hints(profile: Profile) -> list[str]:
     if not profile.trace:
         return []
     return [
@@ -200,20 +200,20 @@ def command(
     profiler costs time: to know how fast CASE is, use assay run.
     """
     handle_signals()
-    line = LiveLine()
+    line = ProgressLine()
     measurement = profile(case, **keywords, progress=line)
     line.done(measurement.result)
     printing.show(output(measurement, top), format, in_file=printing.READABLE)
-    _print_more(measurement, settings.runs(store))
+    _print_details(measurement, settings.runs(store))
     return status_of([measurement.result])
 
 
-def _print_more(profile: Profile, runs: Path) -> None:
+def _print_details(profile: Profile, runs: Path) -> None:
     result = profile.result
-    say_logs([result], runs)
+    print_logs([result], runs)
     if result.reason:
-        options.say(f"{result.status}: {result.reason}")
-    options.say(*how_to_open(profile), f"kept as {result.id}")
+        options.print_message(f"{result.status}: {result.reason}")
+    options.print_message(*viewer_hints(profile), f"kept as {result.id}")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):

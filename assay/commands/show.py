@@ -14,7 +14,12 @@ from assay.reporting.results import output
 from assay.stats.fairness.checks import fairness
 from assay.stores import read
 
-DECIDING = ("ab", "race", "study", "bisect")  # verbs that show more than the results of their run
+VERDICT_COMMANDS = (
+    "ab",
+    "race",
+    "study",
+    "bisect",
+)  # verbs that show more than the results of their run
 
 
 @click_command(
@@ -42,11 +47,13 @@ def command(
     is shown as it was when it ended.
     """
     if len(ids) == 1 and "/" not in ids[0] and not (results or raw or columns):
-        verb = read.made_by(ids[0], store)
-        if verb in DECIDING:
+        verb = read.verb_of_run(ids[0], store)
+        if verb in VERDICT_COMMANDS:
             load(verb).show(ids[0], store, format)
             return 0
-    readings = read.readings(Query(ids=ids), home=store, say=lambda line: options.say(line))
+    readings = read.read_results(
+        Query(ids=ids), home=store, say=lambda line: options.print_message(line)
+    )
     if not readings:
         raise UsageError(
             f"{' '.join(ids)} has no readable result.",

@@ -13,7 +13,7 @@ from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
-from assay.core.findings import ANALYSIS, Output, Table
+from assay.core.findings import ANALYSIS_VERSION, Output, Table
 from assay.core.options import Argument, Format
 from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
@@ -24,7 +24,7 @@ def copy_store(
     source: Annotated[Home, Argument("FROM")],
     target: Annotated[Home, Argument("TO")],
     progress: Callable[[int, int, str], None] | None = None,
-) -> Copied:
+) -> CopyReport:
     """Copy every result that the target does not have, with its files; an interrupted copy can be
     repeated. `progress` gets the number of a run, how many there are, and its name.
 
@@ -43,7 +43,7 @@ def copy_store(
             if progress:
                 progress(number, len(missing), run)
             copied += _copy_run(old, new, run, ids)
-        return Copied(
+        return CopyReport(
             runs=len({entry.run for entry in entries}),
             results=len(entries),
             copied=copied,
@@ -66,13 +66,13 @@ def _copy_run(old: Store, new: Store, run: str, ids: list[str]) -> int:
         new.problems.append(f"Run {run} was not copied: {error}")
         return 0
     for result_id in ids:
-        summary = old.summary(result_id, ANALYSIS)
+        summary = old.summary(result_id, ANALYSIS_VERSION)
         if summary is not None:
-            new.keep_summary(result_id, ANALYSIS, summary)
+            new.keep_summary(result_id, ANALYSIS_VERSION, summary)
     return len(ids)
 
 
-def output(report: Copied) -> Output:
+def output(report: CopyReport) -> Output:
     counts = {"runs": report.runs, "results": report.results, "copied": report.copied}
     counts["already there"] = report.results - report.copied
     return Output(
@@ -114,16 +114,16 @@ def copy(keywords: Keywords, format: Format = "text") -> int:
     """
     report = copy_store(**keywords, progress=_say)
     printing.show(output(report), format)
-    options.say(*report.problems)
+    options.print_message(*report.problems)
     return 1 if report.problems else 0
 
 
 def _say(number: int, runs: int, run: str) -> None:
-    if number == 1 or number == runs or number % 100 == 0 or options.to_terminal():
-        options.say(f"[{number}/{runs}] {run}")
+    if number == 1 or number == runs or number % 100 == 0 or options.is_terminal():
+        options.print_message(f"[{number}/{runs}] {run}")
 
 
-class Copied(msgspec.Struct, frozen=True, kw_only=True):
+class CopyReport(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of a copy from one store to another."""
 
     runs: int  # of the source

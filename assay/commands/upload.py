@@ -33,6 +33,6 @@ def command(
     What cannot be sent is stored on disk and sent by the next upload. A file sinks.toml in the home
     folder (bigquery = "…", objects = "…") uploads every run by itself.
     """
-    uploads = upload.upload(*ids, **keywords, progress=options.say)
+    uploads = upload.upload(*ids, **keywords, progress=options.print_message)
     printing.show(output(uploads), format)
     return uploads.status

@@ -13,12 +13,12 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.finish import handle_signals, say_uploads
+from assay.cli.finish import handle_signals, print_uploads
 from assay.commands.plot import api
 from assay.commands.task import api as task
 from assay.core import codec, settings
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import write_whole
+from assay.core.files import write_atomic
 from assay.core.records import Result
 from assay.logs.aws import result_key
 from assay.logs.patterns import compile_pattern, expand
@@ -132,16 +132,18 @@ def command(names: tuple[str, ...], every: bool, **given: Any) -> int:
     Path(RESULT).unlink(missing_ok=True)  # an old one would pass for this run's
     status, requests = _requests(names, every, given)
     if given["data_set"]:
-        options.say(f"note: the data set {given['data_set']} is not fetched; it has to be here")
+        options.print_message(
+            f"note: the data set {given['data_set']} is not fetched; it has to be here"
+        )
     handle_signals()
     document: dict[str, float] = {}
     for request in requests:
-        options.say(*(f"note: {note}" for note in request.notes))
+        options.print_message(*(f"note: {note}" for note in request.notes))
         result = task.run_task(request, home=given["home"])
         document |= _finished(request, result, given)
         if document:
-            write_whole(Path(RESULT), codec.encode(document, indent=4) + b"\n")
-        say_uploads(result.run, given["home"])
+            write_atomic(Path(RESULT), codec.encode(document, indent=4) + b"\n")
+        print_uploads(result.run, given["home"])
         if result.status == "interrupted":
             return INTERRUPTED
         status = status if result.status == "ok" else 1
@@ -155,7 +157,7 @@ def _requests(names: tuple[str, ...], every: bool, given: dict[str, Any]) -> tup
     overrides = {name: given[name] for name in wanted if given[name] is not None}
     file = given["file"]
     if given["words"] or given["metrics_policy"]:
-        return 0, [task.overridden(_of_command(names, given), overrides)]
+        return 0, [task.override_task(_of_command(names, given), overrides)]
     if every:
         return _readable(file, overrides)
     if not names:
@@ -172,9 +174,9 @@ def _readable(file: str, overrides: dict[str, Any]) -> tuple[int, list[Task]]:
         try:
             section = task.section(name, file)
             if section.command:
-                found.append(task.overridden(section, overrides))
+                found.append(task.override_task(section, overrides))
         except AssayError as error:
-            options.say(f"warning: {name} is left out: {error}")
+            options.print_message(f"warning: {name} is left out: {error}")
             status = 1
     if not found:
         raise UsageError(f"{file} has no task that can be run.", hint="A task has a command.")
@@ -194,7 +196,7 @@ def _of_command(names: tuple[str, ...], given: dict[str, Any]) -> Task:
             f"{len(names)} task names were given for one --command-to-execute.",
             hint="--task-name NAME, which the names in the result begin with.",
         )
-    return task.of_shell_command(given["words"], given["metrics_policy"], given["file"], names[0])
+    return task.task_from_shell(given["words"], given["metrics_policy"], given["file"], names[0])
 
 
 def _finished(request: Task, result: Result, given: dict[str, Any]) -> dict[str, float]:
@@ -202,14 +204,14 @@ def _finished(request: Task, result: Result, given: dict[str, Any]) -> dict[str,
     folder = settings.runs(given["home"]) / result.id
     log, packed = Path(f"{Path(request.name).name[:200]}.log"), folder / "log.gz"
     if result.status != "ok":
-        options.say(f"{request.name}: {result.status}: {result.reason}")
+        options.print_message(f"{request.name}: {result.status}: {result.reason}")
         if packed.exists():
             with gzip.open(packed) as source, log.open("wb") as plain:
                 shutil.copyfileobj(source, plain)
-            options.say(f"its log: {log}")
+            options.print_message(f"its log: {log}")
     if "exit_status" not in result.facts:  # it was not started, or cut short
         return {}
     with gzip.open(packed, "rt", errors="replace") as lines:
-        options.say(*(f"note: {note}" for note in read_otherwise(request.metrics, lines)))
-    series = api.series_of(sorted(folder.glob("process_info.log")))
+        options.print_message(*(f"note: {note}" for note in read_otherwise(request.metrics, lines)))
+    series = api.process_series(sorted(folder.glob("process_info.log")))
     return document(result, series, given["framework"], given["metrics_suffix"])

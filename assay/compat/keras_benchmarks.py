@@ -10,10 +10,10 @@ import click
 
 from assay.backends.options import gpus
 from assay.cli import options, printing
-from assay.cli.finish import handle_signals, say_uploads
-from assay.cli.progress import LiveLine
+from assay.cli.finish import handle_signals, print_uploads
+from assay.cli.progress import ProgressLine
 from assay.commands.run import api
-from assay.core.errors import NotPossibleError, unknown
+from assay.core.errors import NotPossibleError, unknown_name_error
 from assay.core.records import Procedure
 from assay.formats.keras_rows import EPOCHS, MODELS, row
 
@@ -27,9 +27,9 @@ EXAMPLES = 1000
 def case(model: str, mode: str, engine: str) -> str:
     """The text of the case the old command line meant."""
     if model not in MODELS:
-        raise unknown("model of keras-benchmarks", model, MODELS)
+        raise unknown_name_error("model of keras-benchmarks", model, MODELS)
     if mode not in MODES:
-        raise unknown("mode of keras-benchmarks", mode, MODES)
+        raise unknown_name_error("mode of keras-benchmarks", mode, MODES)
     options = f"method=fit,epochs={EPOCHS},examples={EXAMPLES},device='{MODES[mode]}'"
     if mode == "multi_gpu_config":
         options += f",devices={_shared_by(gpus())}" + ",compiler=off" * (engine == "tensorflow")
@@ -64,7 +64,7 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
     """
     handle_signals()
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
-    line = LiveLine()
+    line = ProgressLine()
     with tempfile.TemporaryDirectory() as spare:
         place = Path(spare) if dry_run else home
         status = 0
@@ -80,10 +80,10 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
                 line.done(result)
                 kept = result.run
                 if result.status != "ok":
-                    options.say(f"{model}: {result.status}: {result.reason}")
+                    options.print_message(f"{model}: {result.status}: {result.reason}")
                     status = 1
                 else:
                     printing.put_document(row(result, model))
             if kept and not dry_run:
-                say_uploads(kept, home)
+                print_uploads(kept, home)
     return status

@@ -9,7 +9,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.finish import handle_signals
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.commands.run import api
 from assay.core.errors import UsageError
 from assay.core.records import Procedure, Result
@@ -120,7 +120,7 @@ def command(home: str | None, **given: Any) -> int:
     exit status that shows failure; --keras_backend, which only its README had, works.
     """
     handle_signals()
-    line, status = LiveLine(), 0
+    line, status = ProgressLine(), 0
     for result in api.run(*cases(given), procedure=procedure(given), store=home, progress=line):
         line.done(result)
         printing.put(*lines(result))

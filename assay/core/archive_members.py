@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
-from assay.core.corrupt import BROKEN
+from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import AssayError
 
 try:
@@ -20,10 +20,10 @@ try:
 except ImportError:  # a Python without it reads no .xz
     LZMAError = zlib.error  # type: ignore[assignment,misc]
 
-DAMAGE = (tarfile.TarError, LZMAError, *BROKEN)  # what a damaged archive may raise
+DAMAGE = (tarfile.TarError, LZMAError, *DAMAGED_HINT)  # what a damaged archive may raise
 MAX_HEADER = 1 << 20  # bytes that tarfile reads at once: a long name, pax records
 
-_READ_AT_ONCE = (
+_READ_SIZE = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
 )
@@ -50,11 +50,13 @@ def is_archive(path: Path) -> bool:
 
 def members(archive: Path) -> Generator[Member]:
     """Members in order; each can be opened until the next is requested."""
-    yield from _of_zip(archive) if zipfile.is_zipfile(archive) else _of_tar(archive)
+    yield from (
+        _read_zip_header(archive) if zipfile.is_zipfile(archive) else _read_tar_header(archive)
+    )
 
 
 @contextmanager
-def reading(archive: Path) -> Iterator[None]:
+def explain_archive_errors(archive: Path) -> Iterator[None]:
     """Convert errors of a damaged or truncated archive, not those of writing."""
     try:
         yield
@@ -80,12 +82,12 @@ class _Header(tarfile.TarInfo):
             if len(buf) in (0, tarfile.BLOCKSIZE) and not any(buf):  # the end
                 raise
             raise tarfile.ReadError(str(error)) from None
-        if header.size < 0 or (header.type in _READ_AT_ONCE and header.size > MAX_HEADER):
+        if header.size < 0 or (header.type in _READ_SIZE and header.size > MAX_HEADER):
             raise tarfile.ReadError(f"a header of it says {header.size} bytes")
         return header
 
 
-def _of_tar(archive: Path) -> Iterator[Member]:
+def _read_tar_header(archive: Path) -> Iterator[Member]:
     kinds: dict[bytes, Kind] = {
         **dict.fromkeys(tarfile.REGULAR_TYPES, "file"),
         tarfile.DIRTYPE: "folder",
@@ -102,7 +104,7 @@ def _of_tar(archive: Path) -> Iterator[Member]:
             yield Member(info.name, kind, info.linkname, bool(info.mode & 0o100), open_)
 
 
-def _of_zip(archive: Path) -> Iterator[Member]:
+def _read_zip_header(archive: Path) -> Iterator[Member]:
     """Links, which zip stores as files with another mode, are "other"."""
     with zipfile.ZipFile(archive) as pack:
         for info in pack.infolist():

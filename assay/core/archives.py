@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from assay.core.archive_members import members, printable
-from assay.core.corrupt import damaged
+from assay.core.corrupt import damage_error
 from assay.core.descriptors import join_folders, mode_of, open_folder
 from assay.core.errors import NotPossibleError
 from assay.core.unpacking import Unpacking
@@ -33,26 +33,26 @@ _HINTS = {
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack everything into `folder`, or nothing and raise. Existing folders are merged and files
     replaced; existing links are not followed."""
-    with _explained(archive, folder):
+    with _explain_error(archive, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with _unpacked(archive, folder) as (fresh, top, spare):
+        with _unpack_member(archive, folder) as (fresh, top, spare):
             join_folders(fresh, top, spare)
 
 
 def unpack_folder(archive: Path, folder: str, into: Path) -> Path:
     """Unpack the folder `folder` of an archive to `into/folder`."""
-    with _explained(archive, into / folder):
+    with _explain_error(archive, into / folder):
         into.mkdir(parents=True, exist_ok=True)
-        with _unpacked(archive, into) as (fresh, top, _):
+        with _unpack_member(archive, into) as (fresh, top, _):
             if not stat.S_ISDIR(mode_of(folder, fresh)):
                 names = ", ".join(map(printable, sorted(os.listdir(fresh)))) or "nothing"
-                raise damaged(archive, f"it holds {names}", f"a folder {folder} was expected")
+                raise damage_error(archive, f"it holds {names}", f"a folder {folder} was expected")
             os.rename(folder, folder, src_dir_fd=fresh, dst_dir_fd=top)
     return into / folder
 
 
 @contextmanager
-def _unpacked(archive: Path, folder: Path) -> Iterator[tuple[int, int, int]]:
+def _unpack_member(archive: Path, folder: Path) -> Iterator[tuple[int, int, int]]:
     """Three open folders: the archive's members, `folder`, and a spare one. The first and the last
     lie in a temporary folder inside `folder`."""
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -72,7 +72,7 @@ def _unpacked(archive: Path, folder: Path) -> Iterator[tuple[int, int, int]]:
 
 
 @contextmanager
-def _explained(archive: Path, folder: Path) -> Iterator[None]:
+def _explain_error(archive: Path, folder: Path) -> Iterator[None]:
     """Convert an OSError to a NotPossibleError."""
     try:
         yield

@@ -17,7 +17,7 @@ _PAIR = re.compile(r"(\w+)=('(?:[^']|'')*'|[^,']*)(?:,|$)")  # '' in a quoted va
 
 def parse_case(text: str) -> Case:
     """`WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]`; without a backend it is left as `?`."""
-    left, at, right = _rpartition_unquoted(text)
+    left, at, right = _split_at_last_at(text)
     workload, params = _name_and_pairs(left, text)
     backend, options = _name_and_pairs(right, text) if at else ("?", {})
     if not workload or not backend:
@@ -28,7 +28,7 @@ def parse_case(text: str) -> Case:
     return Case(workload=workload, backend=backend, params=params, options=options)
 
 
-def _rpartition_unquoted(text: str) -> tuple[str, bool, str]:
+def _split_at_last_at(text: str) -> tuple[str, bool, str]:
     """Split at the last @ that is not inside quotes."""
     quoted, last = False, -1
     for index, character in enumerate(text):

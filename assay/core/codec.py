@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay.core.errors import AssayError, StoreError
-from assay.core.records import SCHEMA, spelled
+from assay.core.records import SCHEMA, comparable_value
 
 # C0 but for tab and line feed, DEL, C1; marks that turn the direction of writing; line separators
 CONTROLS = re.compile(
@@ -36,7 +36,7 @@ def encode(record: object, indent: int = 0) -> bytes:
 
     Control characters of terminals are escaped.
     """
-    plain = _spell(msgspec.to_builtins(record))
+    plain = _encode_nonfinite(msgspec.to_builtins(record))
     text = msgspec.json.encode(plain)
     if not text.isascii() or b"\x7f" in text:
         text = CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text.decode()).encode()
@@ -56,7 +56,7 @@ def decode(data: bytes, kind: type[T], origin: str) -> T:
         raise StoreError(f"{origin} holds no document of assay.", hint="Move it away to hide it.")
     if isinstance(plain.get("case"), dict):  # a result may come from anyone: trust is dropped
         plain["case"].pop("trust", None)
-    return _convert(upgraded(plain, origin), kind, origin)
+    return _convert(upgrade(plain, origin), kind, origin)
 
 
 def decode_part(data: bytes | str, kind: type[T]) -> T:
@@ -65,7 +65,7 @@ def decode_part(data: bytes | str, kind: type[T]) -> T:
     return msgspec.convert(msgspec.json.decode(data), kind, strict=False)
 
 
-def upgraded(plain: Document, origin: str) -> Document:
+def upgrade(plain: Document, origin: str) -> Document:
     """Convert a document to the current schema; a newer one is an error."""
     schema = plain.get("schema")
     if not isinstance(schema, int) or schema < 1:
@@ -91,11 +91,11 @@ def _convert(plain: Document, kind: type[T], origin: str) -> T:
         ) from None
 
 
-def _spell(value: Any) -> Any:
+def _encode_nonfinite(value: Any) -> Any:
     if isinstance(value, float):
-        return value if isfinite(value) else spelled(value)
+        return value if isfinite(value) else comparable_value(value)
     if isinstance(value, dict):
-        return {key: _spell(item) for key, item in value.items()}
+        return {key: _encode_nonfinite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_spell(item) for item in value]
+        return [_encode_nonfinite(item) for item in value]
     return value

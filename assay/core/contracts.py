@@ -12,7 +12,7 @@ import msgspec
 from assay.core.findings import Summary
 from assay.core.recipe import Recipe
 from assay.core.records import Case, Evaluation, Plan, Query, Result, Value
-from assay.core.series import Entry, KeptPoint, KeptSeries, Point
+from assay.core.series import Entry, Point, StoredPoint, StoredSeries
 from assay.core.sessions import Builder, Examples, Job, Session
 
 
@@ -82,7 +82,7 @@ class InferenceOnly(Protocol):
 
 
 @runtime_checkable
-class WithPictures(Protocol):
+class TakesImages(Protocol):
     """A workload that says whether its inputs are images, which have a layout."""
 
     @property
@@ -240,17 +240,17 @@ class Store(Protocol):
 
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None: ...
 
-    def series(self, query: Query) -> list[KeptSeries]:
+    def series(self, query: Query) -> list[StoredSeries]:
         """Every metric of every series of a query's results, from the index alone."""
 
-    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+    def one_series(self, series: str, metric: str) -> StoredSeries | None:
         """One metric of a series by its id, if it has points."""
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         """Points of a series by its id, oldest first, without opening a result; limit 0: all, else
         the newest. Only successful results with a summary are points."""
 
-    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[StoredPoint]:
         """Points of a query's results, oldest first, without opening them; of these metrics or of
         all."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.core.errors import AssayError, NotPossibleError
 
 # Exceptions of zipfile, zlib, numpy, h5py and Pillow for damaged data.
-BROKEN = (
+DAMAGED_HINT = (
     *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, TypeError, MemoryError),
     *(ArithmeticError, AttributeError),
@@ -19,12 +19,12 @@ BROKEN = (
 REPLACE = "Delete it and get it again (assay data fetch), or point ASSAY_DATA at a complete copy."
 
 
-def damaged(path: Path, problem: str, expected: str, hint: str = REPLACE) -> AssayError:
+def damage_error(path: Path, problem: str, expected: str, hint: str = REPLACE) -> AssayError:
     return AssayError(f"{path} is cut or wrong: {problem}, but {expected}.", hint=hint)
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def explain_write_errors(path: Path) -> Iterator[None]:
     """Convert an OSError to a NotPossibleError."""
     try:
         yield
@@ -36,15 +36,15 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def intact(path: Path, expected: str) -> Iterator[None]:
+def explain_read_errors(path: Path, expected: str) -> Iterator[None]:
     """Convert errors of reading a damaged file."""
     try:
         yield
     except FileNotFoundError:
-        raise damaged(path, "it is missing", expected) from None
+        raise damage_error(path, "it is missing", expected) from None
     except PermissionError as error:
         raise NotPossibleError(
             f"{path} cannot be read ({error.strerror}).", hint="Get read permission for it."
         ) from None
-    except BROKEN as error:
-        raise damaged(path, f"reading it failed ({error})", expected) from None
+    except DAMAGED_HINT as error:
+        raise damage_error(path, f"reading it failed ({error})", expected) from None

@@ -52,10 +52,10 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:
+def unknown_name_error(kind: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:
     """The error for an unknown name, with the nearest known one."""
     names = sorted(known)
-    near = nearest(name, names)
+    near = nearest_name(name, names)
     if near:
         hint = f"Did you mean '{near}'?"
     elif not hint:
@@ -63,7 +63,7 @@ def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> Usage
     return UsageError(f"There is no {kind} named '{name}'.", hint=hint)
 
 
-def nearest(name: str, known: Iterable[str], likeness: float = 0.5) -> str:
+def nearest_name(name: str, known: Iterable[str], likeness: float = 0.5) -> str:
     """The known name that is most similar, ignoring case, or ""."""
     import difflib  # not at start-up, where it would cost 4 ms
 

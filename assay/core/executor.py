@@ -10,7 +10,7 @@ from assay.core.progress import ProgressCallback
 from assay.core.records import Case
 
 
-class Unit(NamedTuple):
+class RemoteTask(NamedTuple):
     """Work for one node: a case, a pair or a heat."""
 
     function: Callable[
@@ -18,24 +18,24 @@ class Unit(NamedTuple):
     ]  # called with its places there, a callback for progress, and `args`
     args: tuple[Any, ...]
     case: Case  # shown for it in progress
-    case_dirs: tuple[CasePlace, ...]  # on this machine, for its files
+    case_dirs: tuple[CaseDir, ...]  # on this machine, for its files
     progress: ProgressCallback  # on this machine
 
 
-class LostUnit(NamedTuple):
+class NodeLost(NamedTuple):
     """Returned in place of a unit's value: every node that tried it was lost."""
 
     reason: str
 
 
-class Elsewhere(Protocol):
+class Executor(Protocol):
     """Machines that run units."""
 
-    def submit(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
+    def submit(self, units: Iterator[RemoteTask]) -> Iterator[tuple[RemoteTask, Any]]:
         """Return values of units, or `LostUnit`, as they end; their files are in their places."""
 
 
-class CasePlace(NamedTuple):
+class CaseDir(NamedTuple):
     """Id of a future result, and a folder for its files."""
 
     id: str

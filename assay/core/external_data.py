@@ -28,7 +28,7 @@ def external_data(model: Path, entries: Iterable[bytes]) -> ExternalData:
         length = int(location_fields.get("length", -1))
     except (KeyError, ValueError):
         raise DamagedError("the location of its weights is missing") from None
-    path = _beside(model, location)
+    path = _data_dir(model, location)
     try:
         size = path.stat().st_size
     except OSError:
@@ -52,7 +52,7 @@ def _entry(data: bytes) -> tuple[str, str]:
     return key, value
 
 
-def _beside(model: Path, location: str) -> Path:
+def _data_dir(model: Path, location: str) -> Path:
     """Path inside the model's folder, before and after links are resolved: an untrusted model must
     not read other files. If the model is a link (as in the cache of huggingface_hub), the folder
     of its target is allowed too."""

@@ -37,14 +37,14 @@ def read_plain(path: Path, max_bytes: int) -> bytes:
     return data
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes) -> None:
     """Write all of it or nothing, even if the power fails."""
-    with written_whole(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_bytes(data)
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, synced and renamed to it at the end."""
     temporary = path.with_name(f".{os.getpid()}-{path.name}")
     try:
@@ -58,7 +58,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     _sync(path.parent)
 
 
-def modified(path: Path) -> float:
+def modified_time(path: Path) -> float:
     """Time of modification; 0 if another process has just removed the file."""
     try:
         return path.stat().st_mtime
@@ -72,7 +72,7 @@ def user_file(path: str | Path) -> Iterator[Path]:
     target = user_path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(target) as temporary:
+        with atomic_path(target) as temporary:
             yield temporary
     except OSError as error:
         raise AssayError(

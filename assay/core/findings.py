@@ -10,7 +10,7 @@ import msgspec
 from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Result
 
 # Version of the analysis: summaries of other versions are computed again.
-ANALYSIS = 9
+ANALYSIS_VERSION = 9
 
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     values: Table | None = None  # plain numbers in SI units; None: the tables
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class SummarizedResult(msgspec.Struct, frozen=True, kw_only=True):
     """A result and its summary."""
 
     result: Result
@@ -103,7 +103,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
 
-class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
+class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
     """One thing in which contenders of a workload differ."""
 
     workload: str
@@ -120,7 +120,7 @@ class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
 class RunResults(Iterator[Result]):
     """Iterator of results; `readings` has their summaries too."""
 
-    def __init__(self, readings: Iterator[Reading]) -> None:
+    def __init__(self, readings: Iterator[SummarizedResult]) -> None:
         self.readings = readings
 
     def __next__(self) -> Result:

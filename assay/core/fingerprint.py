@@ -8,18 +8,20 @@ from typing import Any
 from assay.core.records import Value
 
 VALUES = 16  # outputs that are stored, evenly spaced
-MOST = 1 << 20  # outputs that are used at most, evenly spaced
-PIECE = 1 << 20  # values summed in their own precision, before they are added in double precision
+MAX_VALUES = 1 << 20  # outputs that are used at most, evenly spaced
+CHUNK_SIZE = (
+    1 << 20
+)  # values summed in their own precision, before they are added in double precision
 
 
-def places(count: int, limit: int = MOST) -> Any:
+def sample_indices(count: int, limit: int = MAX_VALUES) -> Any:
     """Indices of the values that are used: the same in every framework."""
     import numpy as np
 
     return np.linspace(0, count - 1, min(limit, count)).round().astype(np.int64)
 
 
-def of_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:
+def fingerprint_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:
     """Shape, norm, maximum, and some values, which show a wrong order of axes.
 
     `flat`: all outputs of this shape, or those at `places`.
@@ -28,13 +30,13 @@ def of_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:
 
     return {
         "output_shape": "x".join(map(str, shape)),
-        "outputs": " ".join(f"{v:.7g}" for v in flat[places(len(flat), VALUES)].tolist()),
+        "outputs": " ".join(f"{v:.7g}" for v in flat[sample_indices(len(flat), VALUES)].tolist()),
         "outputs_norm": _norm([flat]),
         "outputs_largest": float(np.abs(flat).max(initial=0.0)),
     }
 
 
-def of_weights(arrays: Iterable[Any]) -> dict[str, Value]:
+def fingerprint_weights(arrays: Iterable[Any]) -> dict[str, Value]:
     """Norm of all weights, which does not depend on the order of axes."""
     return {"weights_norm": _norm(arrays)}
 
@@ -43,7 +45,7 @@ def _norm(arrays: Iterable[Any]) -> float:
     total = 0.0
     for array in arrays:
         flat = array.ravel()
-        for start in range(0, len(flat), PIECE):
-            piece = flat[start : start + PIECE]
+        for start in range(0, len(flat), CHUNK_SIZE):
+            piece = flat[start : start + CHUNK_SIZE]
             total += float(piece @ piece)
     return float(total**0.5)

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Result
 
-MOST_BYTES = 64 * 2**20  # of a file to import: parsing takes ten times as much memory
+MAX_BYTES = 64 * 2**20  # of a file to import: parsing takes ten times as much memory
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -51,4 +51,4 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     suffix: str  # of its files
     matches: Callable[[Content], bool] | None = None  # by content, never by the file's name
     read: Callable[[Content], Sequence[Result]] | None = None  # ids are left empty
-    write: Callable[[Iterable[Reading]], bytes] | None = None
+    write: Callable[[Iterable[SummarizedResult]], bytes] | None = None

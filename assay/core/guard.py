@@ -24,40 +24,40 @@ MARK = "ASSAY_STARTED_BY"
 ROUNDS = 50  # of search and kill: a process may be forking
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 
-_own = ""  # this process's mark, once it has a guard
+_own_mark = ""  # this process's mark, once it has a guard
 _guard: subprocess.Popen[bytes] | None = None
-_spared: set[int] | None = None  # children not started by us; None: orphans are not adopted
+_spared_pids: set[int] | None = None  # children not started by us; None: orphans are not adopted
 _numbers = itertools.count(1)
 
 
-def marked() -> dict[str, str]:
+def mark_environment() -> dict[str, str]:
     """Environment variables for one new process, with a unique mark."""
     _start_guard()
     outer = os.environ.get(MARK, "")
-    return {MARK: f"{outer}:{_own}.{next(_numbers)}."}
+    return {MARK: f"{outer}:{_own_mark}.{next(_numbers)}."}
 
 
-def end_marked(variables: dict[str, str], group: int = 0) -> list[str]:
+def kill_marked(variables: dict[str, str], group: int = 0) -> list[str]:
     """Kill processes that a process left behind; returns their names, as `sleep (1234)`.
 
     Its `group` has been killed already: members of it are not named.
     """
     mark = variables[MARK].rpartition(":")[2]
-    left = _ended(mark.encode(), {os.getpid()}, group)
-    return [*left, *(_adopted_and_ended() if _spared is not None else ())]
+    left = _kill_with_mark(mark.encode(), {os.getpid()}, group)
+    return [*left, *(_kill_orphans() if _spared_pids is not None else ())]
 
 
 @contextlib.contextmanager
-def adopting_orphans() -> Iterator[None]:
+def adopt_orphans() -> Iterator[None]:
     """Adopt orphans, so that they are seen even without a mark. For the command line only: the
     user of a library may have orphans of their own."""
-    global _spared
-    if _spared is None and _become_subreaper(1):
-        _spared = set(_children())
+    global _spared_pids
+    if _spared_pids is None and _become_subreaper(1):
+        _spared_pids = set(_children())
     try:
         yield
     finally:
-        _spared = None
+        _spared_pids = None
         _become_subreaper(0)
 
 
@@ -70,14 +70,14 @@ def _become_subreaper(yes: int) -> bool:
 
 
 def _start_guard() -> None:
-    global _guard, _own
-    if _guard and _guard.pid and _own.startswith(f"{os.getpid()}-"):
+    global _guard, _own_mark
+    if _guard and _guard.pid and _own_mark.startswith(f"{os.getpid()}-"):
         return
-    _own = f"{os.getpid()}-{uuid.uuid4().hex}"
+    _own_mark = f"{os.getpid()}-{uuid.uuid4().hex}"
     script = Path(__file__)
     try:
         _guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(script), str(os.getpid()), _own],
+            [sys.executable, "-I", "-S", str(script), str(os.getpid()), _own_mark],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -87,10 +87,10 @@ def _start_guard() -> None:
     except OSError:  # out of processes or descriptors: the measurement will report it
         _guard = None
         return
-    atexit.register(_dismiss, _guard, os.getpid())
+    atexit.register(_stop_guard, _guard, os.getpid())
 
 
-def _dismiss(guard: subprocess.Popen[bytes], owner: int) -> None:
+def _stop_guard(guard: subprocess.Popen[bytes], owner: int) -> None:
     """At a normal exit, let the guard search once more, and wait for it."""
     if os.getpid() != owner:  # a fork of this process exits
         return
@@ -100,11 +100,11 @@ def _dismiss(guard: subprocess.Popen[bytes], owner: int) -> None:
         guard.wait(10)
 
 
-def _ended(mark: bytes, excluded: set[int], unnamed_group: int = 0) -> list[str]:
+def _kill_with_mark(mark: bytes, excluded: set[int], unnamed_group: int = 0) -> list[str]:
     """Kill all processes with this mark; returns their names. New ones may start meanwhile."""
     names: dict[int, str] = {}
     for _ in range(ROUNDS):
-        pids = [pid for pid in _with_mark(mark) if pid not in excluded]
+        pids = [pid for pid in _pids_with_mark(mark) if pid not in excluded]
         if not pids:
             break
         for pid in pids:
@@ -116,7 +116,7 @@ def _ended(mark: bytes, excluded: set[int], unnamed_group: int = 0) -> list[str]
     return list(names.values())
 
 
-def _with_mark(mark: bytes) -> Iterator[int]:
+def _pids_with_mark(mark: bytes) -> Iterator[int]:
     """Zombies have no environment and are skipped."""
     for entry in os.listdir("/proc"):
         if entry.isdecimal():
@@ -128,16 +128,16 @@ def _with_mark(mark: bytes) -> Iterator[int]:
                 continue
 
 
-def _adopted_and_ended() -> list[str]:
+def _kill_orphans() -> list[str]:
     """Orphans without a mark. Short-lived helpers of assay stay in its session, and a worker that
     is not reaped yet has its mark."""
     names = []
     ours = os.getsid(0)
     for pid in _children():
-        if pid in (_spared or ()) or (_guard and pid == _guard.pid):
+        if pid in (_spared_pids or ()) or (_guard and pid == _guard.pid):
             continue
         try:
-            marked_by_us = _own.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+            marked_by_us = _own_mark.encode() in Path(f"/proc/{pid}/environ").read_bytes()
             if os.getsid(pid) == ours or marked_by_us or _name(pid) == "nvidia-smi":
                 continue
             names.append(f"{_name(pid)} ({pid})")
@@ -164,16 +164,16 @@ def _name(pid: int) -> str:
         return "a process"
 
 
-def _stand_guard() -> None:
+def _watch() -> None:
     """Main function of the guard: runs until its master exits or closes stdin."""
     master, mark = int(sys.argv[1]), sys.argv[2].encode()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
-    _until_gone(master)
-    _ended(mark, {os.getpid(), master})
+    _wait_for_exit(master)
+    _kill_with_mark(mark, {os.getpid(), master})
 
 
-def _until_gone(master: int) -> None:
+def _wait_for_exit(master: int) -> None:
     import select
 
     try:
@@ -185,4 +185,4 @@ def _until_gone(master: int) -> None:
 
 
 if __name__ == "__main__":
-    _stand_guard()
+    _watch()

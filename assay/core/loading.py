@@ -11,7 +11,7 @@ _files: list[str] = []
 
 
 @contextmanager
-def loading(file: str) -> Iterator[None]:
+def load_user_file(file: str) -> Iterator[None]:
     _files.append(file)
     try:
         yield

@@ -14,11 +14,11 @@ from assay.core.recipe import Training
 from assay.core.records import Case, Samples, Value
 
 MODEL_FILES = {".keras", ".h5", ".hdf5"}  # suffixes of files that hold a whole model
-LARGEST = 1 << 28  # bytes of one message: four characters of text, read as a length, are more
+MAX_MESSAGE = 1 << 28  # bytes of one message: four characters of text, read as a length, are more
 # Statuses that a worker may send; the parent sets the others.
 ENDINGS = ("failed", "crashed", "timeout", "out-of-memory", "skipped")
 VERSION = 2  # workers of another version are refused
-WITH_TRUST = 3  # for files that may hold code: older workers, which would run it, refuse
+TRUST_VERSION = 3  # for files that may hold code: older workers, which would run it, refuse
 
 
 class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.case.workload.endswith(".pt2") and not self.case.trust:
-            msgspec.structs.force_setattr(self, "version", WITH_TRUST)
+            msgspec.structs.force_setattr(self, "version", TRUST_VERSION)
 
 
 class TakeSamples(msgspec.Struct, tag="take", frozen=True, kw_only=True):
@@ -170,7 +170,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     phases: dict[str, float] = {}  # seconds by phase, if opening failed
 
 
-Answer = Opened | TimedSteps | Calibrated | Reported | OutputValues | LateFacts | Done | Failed
+Response = Opened | TimedSteps | Calibrated | Reported | OutputValues | LateFacts | Done | Failed
 
 
 class CaptureRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,7 +191,7 @@ class CaptureRefused(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 1
 
 
-def pack(message: Request | Answer) -> bytes:
+def pack(message: Request | Response) -> bytes:
     body = msgspec.msgpack.encode(message)
     return len(body).to_bytes(4, "little") + body
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
-from assay.core.redaction import without_tokens
+from assay.core.redaction import redact_tokens
 
 _REMOTE = re.compile(r"(gs|s3)://([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(/.*)?", re.DOTALL)
 _HINTS = {
@@ -26,7 +26,7 @@ _HINTS = {
 _EXTRA = {"gs": ("gcsfs", "gcs"), "s3": ("s3fs", "s3")}
 
 
-class ServiceAwayError(AssayError):
+class ServiceUnavailableError(AssayError):
     """No answer, or an error of the service: a later retry may succeed."""
 
     status = 3
@@ -46,7 +46,7 @@ def check_place(location: str) -> str:
     elif "://" not in location and location:
         return str(user_path(location).absolute())
     raise UsageError(
-        f"'{without_tokens(location)[:80]}' is not a location for objects.",
+        f"'{redact_tokens(location)[:80]}' is not a location for objects.",
         hint="As in gs://bucket/prefix, s3://bucket/prefix or a folder.",
     )
 
@@ -54,9 +54,9 @@ def check_place(location: str) -> str:
 def put_folder(folder: Path, location: str) -> int:
     """Upload all files of a folder under their relative names; returns their number."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    with talking(location) as system:
+    with open_file_system(location) as system:
         for path in files:
-            target = f"{_bare(location)}/{path.relative_to(folder).as_posix()}"
+            target = f"{_strip_scheme(location)}/{path.relative_to(folder).as_posix()}"
             if not is_remote(location):
                 Path(target).parent.mkdir(parents=True, exist_ok=True)
             system.put_file(str(path), target)
@@ -65,16 +65,16 @@ def put_folder(folder: Path, location: str) -> int:
 
 def fetch(url: str, target: Path) -> None:
     """Download an object, or all below a prefix, to `target`: a file or a folder."""
-    bare = _bare(check_place(url))
-    with talking(url) as system:
+    bare = _strip_scheme(check_place(url))
+    with open_file_system(url) as system:
         if system.isdir(bare):
             names = [name for name in system.find(bare) if not name.endswith("/")]
-            system.get(names, [f"{target}/{_below(name, bare)}" for name in names])
+            system.get(names, [f"{target}/{_relative_path(name, bare)}" for name in names])
         else:
             system.get_file(bare, str(target))
 
 
-def _below(name: str, prefix: str) -> str:
+def _relative_path(name: str, prefix: str) -> str:
     """Relative path of an object, whose name is untrusted."""
     rest = name.removeprefix(f"{prefix}/")
     if {".", ".."} & set(rest.split("/")) or "\\" in rest or "\0" in rest:
@@ -85,12 +85,12 @@ def _below(name: str, prefix: str) -> str:
     return rest
 
 
-def _bare(location: str) -> str:
+def _strip_scheme(location: str) -> str:
     return location.partition("://")[2] if is_remote(location) else location
 
 
 @contextmanager
-def talking(location: str) -> Iterator[Any]:
+def open_file_system(location: str) -> Iterator[Any]:
     """fsspec's file system for a location; converts its errors."""
     scheme = location.partition("://")[0] if is_remote(location) else "file"
     try:
@@ -105,23 +105,23 @@ def talking(location: str) -> Iterator[Any]:
         yield system
     except FileNotFoundError:
         raise AssayError(
-            f"There is no {without_tokens(location)}, or its bucket does not exist.",
+            f"There is no {redact_tokens(location)}, or its bucket does not exist.",
             hint="Check the name; assay does not create buckets.",
         ) from None
     except PermissionError:
-        raise _refused(location, scheme) from None
-    except _troubles(scheme) as error:
-        text = without_tokens(" ".join(str(error).split()))[:200] or type(error).__name__
+        raise _refusal(location, scheme) from None
+    except _client_errors(scheme) as error:
+        text = redact_tokens(" ".join(str(error).split()))[:200] or type(error).__name__
         if any(word in text for word in ("Forbidden", "401", "403", "AccessDenied", "nvalid Cred")):
-            raise _refused(location, scheme) from None
-        raise ServiceAwayError(
-            f"{without_tokens(location)} cannot be reached: {text}.", hint="Try again later."
+            raise _refusal(location, scheme) from None
+        raise ServiceUnavailableError(
+            f"{redact_tokens(location)} cannot be reached: {text}.", hint="Try again later."
         ) from None
 
 
-def _refused(location: str, scheme: str) -> NotPossibleError:
+def _refusal(location: str, scheme: str) -> NotPossibleError:
     return NotPossibleError(
-        f"You have no permission for {without_tokens(location)}, or no credentials.",
+        f"You have no permission for {redact_tokens(location)}, or no credentials.",
         hint=_HINTS[scheme],
     )
 
@@ -139,7 +139,7 @@ def _system(scheme: str) -> Any:
     return fsspec.filesystem(scheme, **({"skip_instance_cache": True} if scheme == "s3" else {}))
 
 
-def _troubles(scheme: str) -> tuple[type[Exception], ...]:
+def _client_errors(scheme: str) -> tuple[type[Exception], ...]:
     """Exceptions of the clients."""
     errors: list[type[Exception]] = [OSError, TimeoutError]
     if scheme in _EXTRA:

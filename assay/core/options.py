@@ -121,15 +121,15 @@ Need = Annotated[
     ),
 ]
 
-OfWorkload = Annotated[str, Flag("Only results of this workload.", flags="--workload")]
-OfBackend = Annotated[str, Flag("Only results of this backend.", flags="--backend")]
-OfLabel = Annotated[str, Flag("Only results with this label.", flags="--label")]
+WorkloadFilter = Annotated[str, Flag("Only results of this workload.", flags="--workload")]
+BackendFilter = Annotated[str, Flag("Only results of this backend.", flags="--backend")]
+LabelFilter = Annotated[str, Flag("Only results with this label.", flags="--label")]
 Since = Annotated[str, Flag("Only results from this day on.", "DATE", flags="--since")]
 Until = Annotated[str, Flag("Only results up to this day.", "DATE", flags="--until")]
 Weights = Annotated[str | Path, Flag("File of trained weights.", "FILE", flags="--weights")]
 
 
-def older_keywords(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def accept_old_keywords(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Accept older keywords, with a DeprecationWarning: `@older_keywords(home="store")`."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

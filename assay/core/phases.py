@@ -42,27 +42,27 @@ class Phases:
         return {name: self.seconds[name] for name in dict.fromkeys([*known, *self.seconds])}
 
 
-_here = Phases()
+_current = Phases()
 _stack = ["build"]
 
 
 @contextmanager
 def during(phase: str) -> Iterator[None]:
     """Charge the block to this phase, in this process."""
-    _here.charge(_stack[-1])
+    _current.charge(_stack[-1])
     _stack.append(phase)
     try:
         yield
     finally:
-        _here.charge(_stack.pop())
+        _current.charge(_stack.pop())
 
 
 @contextmanager
-def recorded() -> Iterator[Phases]:
+def record_phases() -> Iterator[Phases]:
     """Record the phases of the block; time of no phase is `build`."""
-    global _here
-    _here = Phases()
+    global _current
+    _current = Phases()
     try:
-        yield _here
+        yield _current
     finally:
-        _here.charge(_stack[-1])
+        _current.charge(_stack[-1])

@@ -52,32 +52,32 @@ def varints(data: bytes) -> Iterator[int]:
         yield value - 2 * _NEGATIVE if value >= _NEGATIVE else value
 
 
-def raw(value: Scalar) -> bytes:
+def read_bytes(value: Scalar) -> bytes:
     if isinstance(value, bytes):
         return value
     raise DamagedError("it holds a number where a text belongs")
 
 
-def number(value: Scalar) -> float:
+def read_number(value: Scalar) -> float:
     if isinstance(value, bytes):
         raise DamagedError("it holds a text where a number belongs")
     return value
 
 
-def whole(field: int, value: int) -> bytes:
+def encode_int(field: int, value: int) -> bytes:
     """Negative integers in two's complement of 64 bits."""
     return _write_varint(field << 3) + _write_varint(value & (1 << 64) - 1)
 
 
-def single(field: int, value: float) -> bytes:
+def encode_float(field: int, value: float) -> bytes:
     return _write_varint(field << 3 | 5) + struct.pack("<f", value)
 
 
-def text(field: int, value: str) -> bytes:
-    return chunk(field, value.encode())
+def encode_text(field: int, value: str) -> bytes:
+    return encode_bytes(field, value.encode())
 
 
-def chunk(field: int, value: bytes | Message) -> bytes:
+def encode_bytes(field: int, value: bytes | Message) -> bytes:
     """Bytes, or another message."""
     return _write_varint(field << 3 | 2) + _write_varint(len(value)) + value
 

@@ -17,11 +17,11 @@ Status = Literal["ok", "failed", "crashed", "timeout", "out-of-memory", "skipped
 Phase = Literal["open", "first", "warmup", "steady"]
 
 SHORTEST_STEP, LONGEST_STEP = 1e-12, 1e9  # seconds that a step can take at all
-LARGEST = 2**63 - 1  # the largest integer that JSON's readers and SQLite can store
-MOST = 10**9  # samples, steps or processes that a user may request
+MAX_INTEGER = 2**63 - 1  # the largest integer that JSON's readers and SQLite can store
+MAX_COUNT = 10**9  # samples, steps or processes that a user may request
 SCHEMA = 1  # of every document; its history is in codec.py
 LEFT_BEHIND = "left_behind"  # fact: processes that outlived the worker and were killed
-REPORTED = "metric "  # prefix of facts about metrics that the program reports
+REPORTED_PREFIX = "metric "  # prefix of facts about metrics that the program reports
 NOT_FINITE = ("nan", "inf", "-inf")  # text for numbers that JSON cannot represent
 
 
@@ -30,7 +30,7 @@ def _check(holds: bool, name: str, received: object, expected: str, hint: str) -
         raise UsageError(f"{name} is {received}, but has to be {expected}.", hint=hint)
 
 
-def spelled(value: Value) -> Value:
+def comparable_value(value: Value) -> Value:
     """Convert a number that is not finite to the text nan, inf or -inf."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -69,13 +69,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
                     hint="A case is WORKLOAD@BACKEND, as in mnist-mlp@keras-jax.",
                 )
         for name in ("params", "options"):
-            values = {key: spelled(value) for key, value in getattr(self, name).items()}
+            values = {key: comparable_value(value) for key, value in getattr(self, name).items()}
             msgspec.structs.force_setattr(self, name, values)
         for name, value in (*self.params.items(), *self.options.items()):
-            if isinstance(value, int) and abs(value) > LARGEST:
+            if isinstance(value, int) and abs(value) > MAX_INTEGER:
                 raise UsageError(
                     f"{name} is {str(value)[:40]}, which is too large.",
-                    hint=f"At most {LARGEST}.",
+                    hint=f"At most {MAX_INTEGER}.",
                 )
 
 
@@ -106,7 +106,13 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
         _check(self.processes > 0, "processes", self.processes, "1 or more", "5 is a good number.")
         for name in ("processes", "samples", "steps_per_sample"):
             value = getattr(self, name)
-            _check(value <= MOST, name, str(value)[:40], f"{MOST} or less", "0 lets assay decide.")
+            _check(
+                value <= MAX_COUNT,
+                name,
+                str(value)[:40],
+                f"{MAX_COUNT} or less",
+                "0 lets assay decide.",
+            )
         _check(self.samples >= 0, "samples", self.samples, "0 or more", "0 lets assay decide.")
         _check(
             self.steps_per_sample >= 0,
@@ -221,8 +227,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reported_metrics(self) -> frozenset[str]:
         """Metrics reported by the measured program; its `loss` or `step_time` is not assay's."""
-        names = (name for name in self.facts if name.startswith(REPORTED))
-        return frozenset(name.removeprefix(REPORTED) for name in names)
+        names = (name for name in self.facts if name.startswith(REPORTED_PREFIX))
+        return frozenset(name.removeprefix(REPORTED_PREFIX) for name in names)
 
     def measured_only(self) -> Result:
         """The result without samples of metrics that the program reported."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-HIDDEN = "(not stored)"
-MOST = 65_536  # of a text that is stored; longer ones are cut
+REDACTED = "(not stored)"
+MAX_LENGTH = 65_536  # of a text that is stored; longer ones are cut
 
 _SECRET = re.compile(
     r"key|token(?!i[sz])|secret|passw|passphrase|pwd|credential|auth(?!or)|session|cookie|bearer",
@@ -28,37 +28,41 @@ _SHAPES = re.compile(
     r"|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
 )
 # Halves of a pair, which JSON may hold and no file can; the rest of them stand for bytes.
-_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def safe_text(text: str) -> str:
     """The text without user names and passwords in URLs, values after secret names, tokens."""
     safe: list[str] = []
-    text, end = without_tokens(text), 0
+    text, end = redact_tokens(text), 0
     for name in _NAME.finditer(text):
         if name.start() < end or not _SECRET.search(name[0]):
             continue
         if value := _VALUE.match(text, name.end()):  # a value may have any number of words
-            return "".join((*safe, text[end : value.end()], HIDDEN))
+            return "".join((*safe, text[end : value.end()], REDACTED))
         word = _NEXT_WORD.match(text, name.end()) if name[0].startswith("-") else None
         if word:
-            safe += (text[end : word.start(1)], HIDDEN)
+            safe += (text[end : word.start(1)], REDACTED)
             end = word.end()
     return "".join((*safe, text[end:]))
 
 
-def without_tokens(text: str) -> str:
+def redact_tokens(text: str) -> str:
     """Redact what is secret in any context: for error messages."""
     if not text.isascii():  # undecodable bytes of the environment
-        text = _LONE.sub("\ufffd", text).encode(errors="surrogateescape").decode(errors="replace")
-    if len(text) > MOST:
-        text = f"{text[:MOST]} … ({len(text) - MOST} characters more were cut)"
-    return _SHAPES.sub(HIDDEN, _SCHEME.sub(rf"\1{HIDDEN}", _USERINFO.sub("", text)))
+        text = (
+            _LONE_SURROGATE.sub("\ufffd", text)
+            .encode(errors="surrogateescape")
+            .decode(errors="replace")
+        )
+    if len(text) > MAX_LENGTH:
+        text = f"{text[:MAX_LENGTH]} … ({len(text) - MAX_LENGTH} characters more were cut)"
+    return _SHAPES.sub(REDACTED, _SCHEME.sub(rf"\1{REDACTED}", _USERINFO.sub("", text)))
 
 
 def safe_value(name: str, value: str) -> str:
     """A value that has a name: hidden whole where the name looks secret."""
-    return HIDDEN if _SECRET.search(name) else safe_text(value)
+    return REDACTED if _SECRET.search(name) else safe_text(value)
 
 
 def safe_values(values: Mapping[str, str]) -> dict[str, str]:
@@ -70,6 +74,6 @@ def safe_words(words: Sequence[str]) -> tuple[str, ...]:
     safe: list[str] = []
     hide = False
     for word in words:
-        safe.append(HIDDEN if hide else safe_text(word))
+        safe.append(REDACTED if hide else safe_text(word))
         hide = word.startswith("-") and "=" not in word and bool(_SECRET.search(word))
     return tuple(safe)

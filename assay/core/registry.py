@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from assay.core import settings
 from assay.core.contracts import Backend, Monitor, Store, Workload
-from assay.core.errors import AssayError, UsageError, unknown
+from assay.core.errors import AssayError, UsageError, unknown_name_error
 from assay.core.formats import Format
 from assay.core.settings import Home
 
@@ -66,13 +66,13 @@ def file_format(name: str) -> Format:
 
 
 def names(kind: Kind) -> tuple[str, ...]:
-    return tuple(sorted({**_built_in(kind), **dict(_outsiders(kind))}))
+    return tuple(sorted({**_built_in(kind), **dict(_third_party_targets(kind))}))
 
 
-def everything(kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
+def all_plugins(kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Plug-ins by name, and error messages of those that cannot be loaded."""
     plugins, problems = dict(_built_in(kind)), []
-    for name, target in _outsiders(kind).items():
+    for name, target in _third_party_targets(kind).items():
         try:
             plugins[name] = _load(kind, name, target)
         except AssayError as error:
@@ -87,10 +87,10 @@ def _get(kind: Kind, name: str) -> Any:
     built_in = _built_in(kind)
     if name in built_in:
         return built_in[name]
-    outsiders = _outsiders(kind)  # last, because it reads a file of every package
+    outsiders = _third_party_targets(kind)  # last, because it reads a file of every package
     if name in outsiders:
         return _load(kind, name, outsiders[name])
-    raise unknown(kind.removesuffix("s"), name, [*built_in, *outsiders])
+    raise unknown_name_error(kind.removesuffix("s"), name, [*built_in, *outsiders])
 
 
 @cache
@@ -102,12 +102,12 @@ def _built_in(kind: Kind) -> dict[str, Any]:
     for stem in sorted(names):
         module = importlib.import_module(f"assay.{kind}.{stem}")
         for name, thing in getattr(module, "PROVIDES", {}).items():
-            plugins[name] = _checked(kind, name, thing, module.__name__)
+            plugins[name] = _check_contract(kind, name, thing, module.__name__)
     return plugins
 
 
 @cache
-def _outsiders(kind: Kind) -> dict[str, str]:
+def _third_party_targets(kind: Kind) -> dict[str, str]:
     """Entry points of other packages: name → `module:object`, not loaded."""
     return {name: target for group, name, target in _entry_points() if group == f"assay.{kind}"}
 
@@ -121,10 +121,10 @@ def _load(kind: Kind, name: str, target: str) -> Any:
             f"The package that offers '{name}' in assay.{kind} cannot be loaded ({error}).",
             hint=f"Reinstall or remove the package that holds {target}.",
         ) from None
-    return _checked(kind, name, thing, target)
+    return _check_contract(kind, name, thing, target)
 
 
-def _checked(kind: Kind, name: str, thing: object, origin: str) -> object:
+def _check_contract(kind: Kind, name: str, thing: object, origin: str) -> object:
     """Raise where a plug-in has missing members."""
     contract = _CONTRACTS[kind]
     members = [part for part in vars(contract) if not part.startswith("_")]
@@ -176,7 +176,7 @@ def _read_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
             yield group, name.strip(), target.split("[")[0].strip()
 
 
-def opening(workload: Workload) -> tuple[str, ...]:
+def backends_for(workload: Workload) -> tuple[str, ...]:
     """Names of backends that can open a workload, installed or not."""
     kinds = set(workload.kinds)
     return tuple(name for name in names("backends") if backend(name).accepts & kinds)

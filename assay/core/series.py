@@ -29,7 +29,7 @@ class SeriesKey(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
 
 
-class KeptSeries(msgspec.Struct, frozen=True, kw_only=True):
+class StoredSeries(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of a series, from the index of a store."""
 
     series: SeriesKey
@@ -71,7 +71,7 @@ class Point(NamedTuple):
     high: float
 
 
-class KeptPoint(NamedTuple):
+class StoredPoint(NamedTuple):
     """A point with its series and metric."""
 
     series: SeriesKey

@@ -90,7 +90,7 @@ Session = Stepped | SelfTimed
 
 
 @runtime_checkable
-class WithOutputs(Protocol):
+class HasOutputs(Protocol):
     """A session with outputs that can be compared to others."""
 
     def outputs(self) -> Any:
@@ -98,7 +98,7 @@ class WithOutputs(Protocol):
 
 
 @runtime_checkable
-class WithSampledOutputs(Protocol):
+class HasSampledOutputs(Protocol):
     """A session that samples its outputs on the device."""
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
@@ -106,7 +106,7 @@ class WithSampledOutputs(Protocol):
 
 
 @runtime_checkable
-class WithRead(Protocol):
+class HasRead(Protocol):
     """A session that can copy a little of its last step's output to the host, synchronously."""
 
     def read(self) -> object:
@@ -114,7 +114,7 @@ class WithRead(Protocol):
 
 
 @runtime_checkable
-class WithWeights(Protocol):
+class HasWeights(Protocol):
     """A session that shows its trained weights."""
 
     def weights(self) -> Any: ...
@@ -153,7 +153,7 @@ class CountedByFramework(Protocol):
 
 
 @runtime_checkable
-class WithProductDtypes(Protocol):
+class HasProductDtypes(Protocol):
     """A session that reports the dtypes of its matrix products."""
 
     def product_dtypes(self) -> str: ...

@@ -10,7 +10,7 @@ from assay.core.errors import UsageError
 from assay.core.files import user_path
 
 Home = str | Path | None
-ELSEWHERE = ("postgresql", "postgres")  # stores that are not a folder
+REMOTE_SCHEMES = ("postgresql", "postgres")  # stores that are not a folder
 _MISTYPED = re.compile(r"postgres(ql)?(:(?!//)|//)")
 
 
@@ -32,7 +32,7 @@ def place(chosen: Home = None) -> str:
 def home(chosen: Home = None) -> Path:
     """Local folder for data and the doctor's findings: the store, if it is a folder."""
     name, mark, rest = place(chosen).partition("://")
-    if name not in ELSEWHERE:
+    if name not in REMOTE_SCHEMES:
         return Path(rest if mark else name)
     own = os.environ.get("ASSAY_HOME", "")
     return user_path("~/.assay" if not own or "://" in own else own)
@@ -41,7 +41,7 @@ def home(chosen: Home = None) -> Path:
 def runs(chosen: Home = None) -> Path:
     """Local folder for runs; a remote store gets its own, with a name that reveals no password."""
     name, _, rest = place(chosen).partition("://")
-    if name not in ELSEWHERE:
+    if name not in REMOTE_SCHEMES:
         return home(chosen) / "runs"
     base, _, query = rest.rpartition("@")[2].partition("?")
     words = [word for word in query.split("&") if not word.startswith(("password=", "files="))]
@@ -54,4 +54,4 @@ def runs(chosen: Home = None) -> Path:
 
 SINKS = "sinks.toml"  # in the home folder: where every run is uploaded
 SHARED_CACHE = "ASSAY_SHARED_CACHE"  # a folder that the processes of one run share
-KEPT_WEIGHTS = "ASSAY_KEPT_WEIGHTS"  # folder with weights that are created once
+CACHED_WEIGHTS = "ASSAY_KEPT_WEIGHTS"  # folder with weights that are created once

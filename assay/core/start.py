@@ -27,7 +27,7 @@ def command(module: str, python: str = sys.executable, borrowed: str = "") -> li
 def main() -> None:
     borrowed, module = sys.argv[1:3]
     del sys.argv[1:3]
-    sys.path[:] = [path for path in sys.path if path not in _unwanted()]
+    sys.path[:] = [path for path in sys.path if path not in _paths_to_remove()]
     if borrowed:
         sys.path.append(borrowed)
     else:
@@ -36,7 +36,7 @@ def main() -> None:
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def _unwanted() -> set[str]:
+def _paths_to_remove() -> set[str]:
     """The script's own folder, and the current one if only an empty part of PYTHONPATH names it, as
     in `:/mine`."""
     named = os.environ.get("PYTHONPATH", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from assay.core.errors import UsageError, nearest
+from assay.core.errors import UsageError, nearest_name
 
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SECONDS = (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
@@ -25,14 +25,14 @@ def seconds(text: str) -> float:
         characters = rest[len(number) :]
         unit = characters[: len(characters) - len(characters.lstrip("nuµmsh"))]
         if unit not in _DURATIONS:
-            raise _no_duration(text)
+            raise _duration_error(text)
         try:
             total += float(number) * _DURATIONS[unit]
         except ValueError:
-            raise _no_duration(text) from None
+            raise _duration_error(text) from None
         rest = characters[len(unit) :]
     if not text.strip():
-        raise _no_duration(text)
+        raise _duration_error(text)
     return total
 
 
@@ -75,7 +75,7 @@ def as_choice(value: str, name: str, choices: Sequence[str]) -> str:
     """Check that a value is one of the choices."""
     if value in choices:
         return value
-    near = nearest(str(value), choices)
+    near = nearest_name(str(value), choices)
     raise UsageError(
         f"{name} is {value!r}, but has to be one of: {', '.join(choices)}.",
         hint=f"Did you mean '{near}'?" if near else "",
@@ -87,13 +87,13 @@ def human(value: float, unit: str, digits: int = 3) -> str:
     if not math.isfinite(value):
         return str(value)
     if unit == "s":
-        return _scaled(value, _SECONDS, digits)
+        return _with_prefix(value, _SECONDS, digits)
     if unit == "B":
-        return _scaled(value, _BYTES, digits)
+        return _with_prefix(value, _BYTES, digits)
     if unit == "%":
         return f"{value:.{digits}g} %"
     if unit.endswith("/s") or unit in {"", "FLOP", "J", "W"}:
-        return f"{_scaled(value, _COUNTS, digits)}{unit}".strip()
+        return f"{_with_prefix(value, _COUNTS, digits)}{unit}".strip()
     return f"{plain(value, digits)} {unit}".strip()
 
 
@@ -106,7 +106,7 @@ def plain(value: float, digits: int = 3) -> str:
     return f"{value:.{places}f}"
 
 
-def _scaled(value: float, scale: tuple[tuple[str, float], ...], digits: int) -> str:
+def _with_prefix(value: float, scale: tuple[tuple[str, float], ...], digits: int) -> str:
     zero = next(step for step in scale if step[1] == 1.0)
     smallest = scale[-1] if value else zero
     name, factor = next(
@@ -127,10 +127,10 @@ def _finite(number: float) -> float:
     return number
 
 
-def _no_duration(text: str) -> UsageError:
+def _duration_error(text: str) -> UsageError:
     return UsageError(f"'{text}' is not a duration.", hint="Write 500ms, 10s, 2m or 1h30m.")
 
 
-def change(ratio: float) -> str:
+def percent_change(ratio: float) -> str:
     """`−4.8 %` for a ratio of 0.952."""
     return f"{100 * (ratio - 1):+.2f} %".replace("-", "−")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from assay.core.archive_members import Member, printable, reading
+from assay.core.archive_members import Member, explain_archive_errors, printable
 from assay.core.descriptors import NEW_FILE, Parts, mode_of, open_folder
 from assay.core.errors import AssayError
 
@@ -26,7 +26,7 @@ MAX_DEPTH = 64  # folders
 
 _CHUNK = 1 << 20
 _DISTRUST = "Do not trust this archive; fetch it from its maker."
-_TOO_LARGE = "If you trust this archive, unpack it with tar or unzip instead."
+_TOO_LARGE_HINT = "If you trust this archive, unpack it with tar or unzip instead."
 
 
 class Unpacking:
@@ -40,13 +40,13 @@ class Unpacking:
         links: list[Member] = []
         number = 0
         while True:
-            with reading(self._archive):
+            with explain_archive_errors(self._archive):
                 member = next(members, None)
             if member is None:
                 break
             number += 1
             if number > MAX_MEMBERS:
-                raise self._error(member, f"is one of more than {MAX_MEMBERS:,}", _TOO_LARGE)
+                raise self._error(member, f"is one of more than {MAX_MEMBERS:,}", _TOO_LARGE_HINT)
             if member.kind == "symbolic link":
                 self._check(member)
                 links.append(member)
@@ -80,14 +80,14 @@ class Unpacking:
         descriptor = os.open(parts[-1], NEW_FILE, mode, dir_fd=folder)
         with open(descriptor, "wb", buffering=0) as file, self._open(member) as source:
             while True:
-                with reading(self._archive):
+                with explain_archive_errors(self._archive):
                     chunk = memoryview(source.read(_CHUNK))
                 if not chunk:
                     return
                 self._written += len(chunk)
                 if self._written > MAX_BYTES:
                     size = f"{MAX_BYTES / (1 << 40):g} TiB"
-                    raise self._error(member, f"makes it larger than {size}", _TOO_LARGE)
+                    raise self._error(member, f"makes it larger than {size}", _TOO_LARGE_HINT)
                 while chunk:
                     chunk = chunk[file.write(chunk) :]
 
@@ -127,7 +127,7 @@ class Unpacking:
         return 0 if stat.S_ISLNK(mode) else mode
 
     def _open(self, member: Member) -> IO[bytes]:
-        with reading(self._archive):
+        with explain_archive_errors(self._archive):
             source = member.open()
             if source is None:
                 raise tarfile.ReadError("no content")
@@ -139,11 +139,11 @@ class Unpacking:
         if why := _fault(member, parts):
             raise self._error(member, why)
         if len(parts) > MAX_DEPTH:
-            raise self._error(member, f"lies deeper than {MAX_DEPTH} folders", _TOO_LARGE)
+            raise self._error(member, f"lies deeper than {MAX_DEPTH} folders", _TOO_LARGE_HINT)
         for text in (member.name, member.target):
             if len(os.fsencode(text)) > MAX_PATH:
                 why = f"has a path longer than {MAX_PATH} bytes"
-                raise self._error(member, why, _TOO_LARGE)
+                raise self._error(member, why, _TOO_LARGE_HINT)
         return parts
 
     def _error(self, member: Member, why: str, hint: str = _DISTRUST) -> AssayError:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.core.corrupt import damaged
-from assay.datasets.dataset import OpenedDataset, Pictures
+from assay.core.corrupt import damage_error
+from assay.datasets.dataset import Images, OpenedDataset
 
 # File, expected number of images, first row, end row.
-ReadFile = Callable[[Path, int, int, int], Pictures]
+ReadFile = Callable[[Path, int, int, int], Images]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Batches:
 
     def __call__(self, folder: Path) -> OpenedDataset | None:
         for name in self.folders:
-            parts = tuple(p for p, files in self.parts.items() if _any(folder / name, files))
+            parts = tuple(p for p, files in self.parts.items() if _has_any(folder / name, files))
             if parts:
                 return OpenedDataset(folder / name, parts, self._size, self._reader(folder / name))
         return None
@@ -34,26 +34,28 @@ class Batches:
     def _size(self, part: str) -> int:
         return self.images_per_file[part] * len(self.parts[part])
 
-    def _reader(self, folder: Path) -> Callable[[str, int, int], Pictures]:
-        def read(part: str, start: int, stop: int) -> Pictures:
+    def _reader(self, folder: Path) -> Callable[[str, int, int], Images]:
+        def read(part: str, start: int, stop: int) -> Images:
             blocks = []
-            for file, first, last in _pieces(self.parts[part], self.images_per_file[part], start, stop):
+            for file, first, last in _pieces(
+                self.parts[part], self.images_per_file[part], start, stop
+            ):
                 path = folder / file
                 if not path.is_file():
-                    raise damaged(folder, f"it has no {file}", "it has the other files")
+                    raise damage_error(folder, f"it has no {file}", "it has the other files")
                 blocks.append(self.read(path, self.images_per_file[part], first, last))
-            return joined(blocks)
+            return concatenate(blocks)
 
         return read
 
 
-def joined(blocks: Sequence[Pictures]) -> Pictures:
+def concatenate(blocks: Sequence[Images]) -> Images:
     if len(blocks) == 1:
         return blocks[0]
-    return Pictures(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+    return Images(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
 
 
-def _any(folder: Path, files: Sequence[str]) -> bool:
+def _has_any(folder: Path, files: Sequence[str]) -> bool:
     return any((folder / file).is_file() for file in files)
 
 

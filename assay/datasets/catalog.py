@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.core.errors import unknown
+from assay.core.errors import unknown_name_error
 from assay.datasets import cifar, imagenet, model_params
 from assay.datasets.dataset import Dataset, Remote
 from assay.datasets.npz import archive
@@ -72,5 +72,5 @@ DATASETS: dict[str, Dataset] = {
 
 def get(name: str) -> Dataset:
     if name not in DATASETS:
-        raise unknown("dataset", name, DATASETS)
+        raise unknown_name_error("dataset", name, DATASETS)
     return DATASETS[name]

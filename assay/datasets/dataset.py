@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 
 SPLITS = ("train", "test", "tune")
-LARGEST = 5000  # images of test and of tune, as in HPVM's benchmarks
+MAX_SPLIT = 5000  # images of test and of tune, as in HPVM's benchmarks
 
 
-class Pictures(NamedTuple):
+class Images(NamedTuple):
     """Inputs with channels last, uint8 or float32 as stored, and a class number for each."""
 
     inputs: NDArray[Any]
@@ -40,7 +40,7 @@ class OpenedDataset:
     path: Path
     parts: tuple[str, ...]  # train, test, or other stored parts
     size: Callable[[str], int]  # part → number of images
-    read: Callable[[str, int, int], Pictures]  # part, first row, end row
+    read: Callable[[str, int, int], Images]  # part, first row, end row
 
 
 Form = Callable[[Path], OpenedDataset | None]  # folder → its dataset in this form, if any
@@ -65,7 +65,7 @@ def rows(opened: OpenedDataset, split: str) -> tuple[str, int, int]:
     one half, so that they never overlap.
     """
     if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
+        raise unknown_name_error("split", split, SPLITS)
     part = "test" if split == "tune" and "tune" not in opened.parts else split
     if part not in opened.parts:
         raise UsageError(
@@ -75,7 +75,7 @@ def rows(opened: OpenedDataset, split: str) -> tuple[str, int, int]:
     size = opened.size(part)
     if split == "train" or "tune" in opened.parts:
         return part, 0, size
-    half = min(LARGEST, size // 2)
+    half = min(MAX_SPLIT, size // 2)
     return (part, 0, half) if split == "test" else (part, size - half, size)
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.core.corrupt import writing
+from assay.core.corrupt import explain_write_errors
 from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.dataset import Remote
 
-FRUITLESS = 3  # consecutive attempts without new data before giving up
+MAX_FRUITLESS = 3  # consecutive attempts without new data before giving up
 _CHUNK = 1 << 20
 _SILENCE = 60.0  # seconds without data before a timeout
 _GONE = 416  # the requested range starts at or after the end
@@ -46,7 +46,7 @@ class _Part:
         return self.path.with_name(self.path.name + ".etag")
 
     def add(self, chunk: bytes) -> None:
-        with writing(self.path):
+        with explain_write_errors(self.path):
             self.file.write(chunk)
             self.file.flush()
 
@@ -60,7 +60,7 @@ def download(
 ) -> Path:
     """Download to `folder`; after a failure the partial file is kept for the next attempt."""
     target = folder / remote.file
-    with writing(target), _part(folder / f".{remote.file}.part") as part:
+    with explain_write_errors(target), _part(folder / f".{remote.file}.part") as part:
         _receive_all(remote, part, progress, pause)
         try:
             check(remote, part.path)
@@ -91,7 +91,7 @@ def check(remote: Remote, path: Path) -> None:
 
 def _receive_all(remote: Remote, part: _Part, progress: DownloadProgress, pause: Pause) -> None:
     received, fruitless, trouble = part.size, 0, ""
-    while fruitless < FRUITLESS:
+    while fruitless < MAX_FRUITLESS:
         if trouble:
             pause(2.0**fruitless)
         try:
@@ -101,13 +101,15 @@ def _receive_all(remote: Remote, part: _Part, progress: DownloadProgress, pause:
         except urllib.error.HTTPError as error:
             with error:
                 if error.code < 500:
-                    raise _refused(remote, part, f"{error.code} {error.reason}") from None
+                    raise _download_error(remote, part, f"{error.code} {error.reason}") from None
                 trouble = f"{error.code} {error.reason}"
         except (http.client.HTTPException, OSError) as error:  # of the network: see _Part.add
             trouble = str(getattr(error, "reason", error)) or type(error).__name__
         fruitless = 0 if part.size > received else fruitless + 1
         received = max(received, part.size)
-    raise _refused(remote, part, f"{trouble}, {FRUITLESS} times in a row without a new byte")
+    raise _download_error(
+        remote, part, f"{trouble}, {MAX_FRUITLESS} times in a row without a new byte"
+    )
 
 
 def _receive(remote: Remote, part: _Part, progress: DownloadProgress) -> bool:
@@ -124,7 +126,7 @@ def _receive(remote: Remote, part: _Part, progress: DownloadProgress) -> bool:
         part.restart()
         return False
     with response:
-        if not _goes_on(response, part.size):
+        if not _is_continuation(response, part.size):
             part.restart()  # the server ignores the range
         if tag := response.headers.get("ETag", ""):
             part.mark.write_text(tag)
@@ -136,7 +138,7 @@ def _receive(remote: Remote, part: _Part, progress: DownloadProgress) -> bool:
         return total is None or part.size == total
 
 
-def _goes_on(response: http.client.HTTPResponse, size: int) -> bool:
+def _is_continuation(response: http.client.HTTPResponse, size: int) -> bool:
     span = response.headers.get("Content-Range", "")
     return response.status == 206 and span.startswith(f"bytes {size}-")
 
@@ -150,7 +152,7 @@ def _headers(part: _Part) -> dict[str, str]:
     return headers
 
 
-def _refused(remote: Remote, part: _Part, why: str) -> NotPossibleError:
+def _download_error(remote: Remote, part: _Part, why: str) -> NotPossibleError:
     note = f" {part.size} bytes are kept for the next try." if part.size else ""
     return NotPossibleError(
         f"{remote.file} could not be fetched from {remote.url}: {why}.{note}",

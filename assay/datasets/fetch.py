@@ -16,15 +16,15 @@ def fetch(name: str, home: Home = None, progress: DownloadProgress = lambda *_: 
     """Fetch a dataset, or all of a group such as model_params; returns their paths."""
     group = [dataset_name for dataset_name in DATASETS if dataset_name.startswith(f"{name}/")]
     datasets = [DATASETS[dataset_name] for dataset_name in group] or [get(name)]
-    return sorted({str(_had(dataset, home, progress).path) for dataset in datasets})
+    return sorted({str(_ensure(dataset, home, progress).path) for dataset in datasets})
 
 
-def _had(dataset: Dataset, home: Home, progress: DownloadProgress) -> OpenedDataset:
+def _ensure(dataset: Dataset, home: Home, progress: DownloadProgress) -> OpenedDataset:
     opened = find(dataset, home)
     if opened is None:
         if dataset.remote is None:
             raise NotPossibleError(f"{dataset.name} cannot be fetched.", hint=dataset.obtain)
-        _bring(dataset.remote, home, progress)
+        _fetch_remote(dataset.remote, home, progress)
         opened = find(dataset, home)
     if opened is None:
         raise NotPossibleError(
@@ -36,13 +36,13 @@ def _had(dataset: Dataset, home: Home, progress: DownloadProgress) -> OpenedData
     return opened
 
 
-def _bring(remote: Remote, home: Home, progress: DownloadProgress) -> None:
+def _fetch_remote(remote: Remote, home: Home, progress: DownloadProgress) -> None:
     target = cache(home) / remote.folder
     if remote.folder and target.exists():
         raise AssayError(
             f"{target} exists, but has missing files.", hint="Delete it, then try again."
         )
-    local = _lying(remote, home)
+    local = _find_local_file(remote, home)
     if local:
         check(remote, local)
     file = local or download(remote, cache(home), progress)
@@ -52,6 +52,6 @@ def _bring(remote: Remote, home: Home, progress: DownloadProgress) -> None:
             file.unlink()  # it is unpacked
 
 
-def _lying(remote: Remote, home: Home) -> Path | None:
+def _find_local_file(remote: Remote, home: Home) -> Path | None:
     """The file, if a user has put it into a folder."""
     return next((p for folder in folders(home) if (p := folder / remote.file).is_file()), None)

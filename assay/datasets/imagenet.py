@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.corrupt import damaged, intact
+from assay.core.corrupt import damage_error, explain_read_errors
 from assay.datasets.cifar import pillow
-from assay.datasets.dataset import OpenedDataset, Pictures
+from assay.datasets.dataset import Images, OpenedDataset
 
 CLASSES = 1000
 SIDE = 224
-SHORTER = 256  # the shorter side before the centre crop, as is usual
+SHORT_SIDE = 256  # the shorter side before the centre crop, as is usual
 _PARTS = {"train": ("train",), "test": ("val", "test")}  # part → possible folder names
 _ENDINGS = {".jpeg", ".jpg"}
 
 
-class Listed(NamedTuple):
+class ImageFile(NamedTuple):
     file: Path
     label: int
 
@@ -41,22 +41,22 @@ def folder_form(folder: Path) -> OpenedDataset | None:
     if not part_folders:
         return None
 
-    def read(part: str, start: int, stop: int) -> Pictures:
-        chosen = listed(part_folders[part])[start:stop]
-        inputs = np.stack([decoded(file) for file, _ in chosen])
-        return Pictures(inputs, np.array([label for _, label in chosen], np.int32))
+    def read(part: str, start: int, stop: int) -> Images:
+        chosen = list_images(part_folders[part])[start:stop]
+        inputs = np.stack([decode_image(file) for file, _ in chosen])
+        return Images(inputs, np.array([label for _, label in chosen], np.int32))
 
     return OpenedDataset(
-        root, tuple(part_folders), lambda part: len(listed(part_folders[part])), read
+        root, tuple(part_folders), lambda part: len(list_images(part_folders[part])), read
     )
 
 
 @cache  # a million names take seconds
-def listed(folder: Path) -> tuple[Listed, ...]:
+def list_images(folder: Path) -> tuple[ImageFile, ...]:
     """Images by file name, so that the first thousand are from all classes."""
     numbers = _numbers(folder)
     images = [
-        Listed(file, numbers[kind.name])
+        ImageFile(file, numbers[kind.name])
         for kind in sorted(folder.iterdir())
         if kind.is_dir()
         for file in kind.iterdir()
@@ -65,13 +65,13 @@ def listed(folder: Path) -> tuple[Listed, ...]:
     return tuple(sorted(images, key=lambda image: (image.file.name, image.label)))
 
 
-def decoded(path: Path) -> NDArray[np.uint8]:
+def decode_image(path: Path) -> NDArray[np.uint8]:
     """The centre crop of an image, SIDE x SIDE, after its shorter side is resized to SHORTER."""
     library = pillow()
-    with intact(path, "a JPEG image was expected"), library.open(path) as image:
-        image.draft("RGB", (SHORTER, SHORTER))  # decode at reduced size, never below this
-        scale = SHORTER / min(image.size)
-        size = tuple(max(SHORTER, round(side * scale)) for side in image.size)
+    with explain_read_errors(path, "a JPEG image was expected"), library.open(path) as image:
+        image.draft("RGB", (SHORT_SIDE, SHORT_SIDE))  # decode at reduced size, never below this
+        scale = SHORT_SIDE / min(image.size)
+        size = tuple(max(SHORT_SIDE, round(side * scale)) for side in image.size)
         resized: Any = image.convert("RGB").resize(size, library.Resampling.BILINEAR)
         left, top = (size[0] - SIDE) // 2, (size[1] - SIDE) // 2
         return np.asarray(resized.crop((left, top, left + SIDE, top + SIDE)))
@@ -84,11 +84,11 @@ def _numbers(folder: Path) -> dict[str, int]:
     names = listing.read_text().split() if listing.is_file() else here
     unknown_classes = sorted(set(here) - set(names))
     if unknown_classes:
-        raise damaged(
+        raise damage_error(
             folder, f"it has a folder {unknown_classes[0]}", f"{listing} does not list it"
         )
     if len(names) != CLASSES:
-        raise damaged(
+        raise damage_error(
             folder,
             f"{len(names)} classes are known",
             f"ImageNet has {CLASSES}",

@@ -6,15 +6,15 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.core.corrupt import damaged
+from assay.core.corrupt import damage_error
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.datasets.catalog import DATASETS, get
-from assay.datasets.dataset import Dataset, OpenedDataset, Pictures, rows, split_sizes
+from assay.datasets.dataset import Dataset, Images, OpenedDataset, rows, split_sizes
 
 
 @dataclass(frozen=True)
-class Held:
+class LocalDataset:
     """A dataset's location, or how to get it."""
 
     name: str
@@ -34,14 +34,14 @@ def find(dataset: Dataset, home: Home = None) -> OpenedDataset | None:
     return None
 
 
-def load(name: str | Dataset, split: str, first: int | None = None, home: Home = None) -> Pictures:
+def load(name: str | Dataset, split: str, first: int | None = None, home: Home = None) -> Images:
     """Load a split, or its first images, from local files: `fetch` downloads them."""
     dataset = get(name) if isinstance(name, str) else name
     opened = find(dataset, home)
     if opened is None:
         raise NotPossibleError(
             f"The images of {dataset.name} are neither in ASSAY_DATA nor fetched.",
-            hint=how(dataset),
+            hint=fetch_hint(dataset),
         )
     part, start, stop = rows(opened, split)
     if first is not None:
@@ -52,15 +52,15 @@ def load(name: str | Dataset, split: str, first: int | None = None, home: Home =
                 hint=f"Request 1 to {stop - start}.",
             )
         stop = start + first
-    return _checked(dataset, opened, opened.read(part, start, stop))
+    return _check(dataset, opened, opened.read(part, start, stop))
 
 
-def held(home: Home = None) -> list[Held]:
+def local_datasets(home: Home = None) -> list[LocalDataset]:
     """All datasets with their locations."""
-    return [_held(dataset, home) for dataset in DATASETS.values()]
+    return [_local_dataset(dataset, home) for dataset in DATASETS.values()]
 
 
-def how(dataset: Dataset) -> str:
+def fetch_hint(dataset: Dataset) -> str:
     """How to get a dataset."""
     if not dataset.remote:
         return dataset.obtain
@@ -68,29 +68,29 @@ def how(dataset: Dataset) -> str:
     return f"assay data fetch {group}"
 
 
-def _held(dataset: Dataset, home: Home) -> Held:
+def _local_dataset(dataset: Dataset, home: Home) -> LocalDataset:
     path, sizes, note = "", {}, ""
     try:
         opened = find(dataset, home)
         if opened is None:
-            note = how(dataset)
+            note = fetch_hint(dataset)
         else:
             path, sizes = str(opened.path), split_sizes(opened)
     except AssayError as error:
         note = str(error)
-    return Held(dataset.name, dataset.summary, dataset.classes, sizes, path, note)
+    return LocalDataset(dataset.name, dataset.summary, dataset.classes, sizes, path, note)
 
 
-def _checked(dataset: Dataset, opened: OpenedDataset, images: Pictures) -> Pictures:
+def _check(dataset: Dataset, opened: OpenedDataset, images: Images) -> Images:
     inputs, labels = images
     if inputs.shape[1:] != dataset.shape:
         expected = f"those of {dataset.name} are {dataset.shape}"
-        raise damaged(opened.path, f"its images are {inputs.shape[1:]}", expected)
+        raise damage_error(opened.path, f"its images are {inputs.shape[1:]}", expected)
     wrong = (labels < 0) | (labels >= dataset.classes)
     if wrong.any():
         index = int(wrong.argmax())
         expected = f"{dataset.name} has classes 0 to {dataset.classes - 1}"
-        raise damaged(
+        raise damage_error(
             opened.path, f"label {labels[index]} of image {index} is out of range", expected
         )
     return images

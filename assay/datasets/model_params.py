@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.core.corrupt import damaged
-from assay.datasets.dataset import Dataset, Form, OpenedDataset, Pictures, Remote
+from assay.core.corrupt import damage_error
+from assay.datasets.dataset import Dataset, Form, Images, OpenedDataset, Remote
 
 REMOTE = Remote(
     url="https://databank.illinois.edu/datafiles/o3izd/download",
@@ -29,7 +29,7 @@ def bins(network: str, shape: tuple[int, int, int]) -> Form:
             return None
         sizes = {part: _size(path, part, shape) for part in _PARTS}
 
-        def read(part: str, start: int, stop: int) -> Pictures:
+        def read(part: str, start: int, stop: int) -> Images:
             count, item = stop - start, math.prod(shape)
             inputs = np.fromfile(
                 path / f"{part}_input.bin", "<f4", count * item, offset=start * item * _WORD
@@ -37,7 +37,7 @@ def bins(network: str, shape: tuple[int, int, int]) -> Form:
             labels = np.fromfile(
                 path / f"{part}_labels.bin", "<u4", count, offset=start * _WORD
             ).astype(np.int32)
-            return Pictures(inputs.transpose(0, 2, 3, 1), labels)
+            return Images(inputs.transpose(0, 2, 3, 1), labels)
 
         return OpenedDataset(path, _PARTS, sizes.__getitem__, read)
 
@@ -49,13 +49,13 @@ def _size(folder: Path, part: str, shape: tuple[int, int, int]) -> int:
     images, labels = folder / f"{part}_input.bin", folder / f"{part}_labels.bin"
     for file in (images, labels):
         if not file.is_file():
-            raise damaged(folder, f"it has no {file.name}", "every network has one")
+            raise damage_error(folder, f"it has no {file.name}", "every network has one")
     count, rest = divmod(os.path.getsize(labels), _WORD)
     if rest or not count:
-        raise damaged(labels, f"it has {os.path.getsize(labels)} bytes", "a label has four")
+        raise damage_error(labels, f"it has {os.path.getsize(labels)} bytes", "a label has four")
     expected = count * math.prod(shape) * _WORD
     if os.path.getsize(images) != expected:
-        raise damaged(
+        raise damage_error(
             images,
             f"it has {os.path.getsize(images)} bytes",
             f"{count} labels need {expected} bytes of images",

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.corrupt import REPLACE, damaged
+from assay.core.corrupt import REPLACE, damage_error
 from assay.core.errors import AssayError
 
 # Exceptions of the pickle module for damaged files.
@@ -33,7 +33,7 @@ def load_arrays(path: Path) -> dict[bytes, Any]:
             raise ValueError(f"it holds a {type(content).__name__}")
         return {_key(key): _value(value) for key, value in content.items()}
     except _BROKEN as error:
-        raise damaged(path, f"unpickling it failed ({error})", expected) from None
+        raise damage_error(path, f"unpickling it failed ({error})", expected) from None
 
 
 def _key(key: object) -> bytes:

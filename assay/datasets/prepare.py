@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 
 FORMATS = ("channels_last", "channels_first")
 
@@ -42,15 +42,15 @@ def prepare(
 ) -> NDArray[np.float32]:
     """Stored channels-last images → float32 inputs."""
     if rule not in RULES:
-        raise unknown("preparation", rule, RULES)
-    ready: NDArray[np.float32] = arranged(_scaled(images, RULES[rule]), data_format)
+        raise unknown_name_error("preparation", rule, RULES)
+    ready: NDArray[np.float32] = to_data_format(_normalize(images, RULES[rule]), data_format)
     return ready
 
 
-def arranged(images: NDArray[Any], data_format: str) -> NDArray[Any]:
+def to_data_format(images: NDArray[Any], data_format: str) -> NDArray[Any]:
     """Convert channels-last images to a data format, contiguous in memory."""
     if data_format not in FORMATS:
-        raise unknown("data format", data_format, FORMATS)
+        raise unknown_name_error("data format", data_format, FORMATS)
     if images.ndim != 4:
         raise UsageError(
             f"Images have the shape {images.shape}, but need four axes.",
@@ -60,7 +60,7 @@ def arranged(images: NDArray[Any], data_format: str) -> NDArray[Any]:
     return np.ascontiguousarray(ordered)
 
 
-def _scaled(images: NDArray[Any], rule: Rule) -> NDArray[np.float32]:
+def _normalize(images: NDArray[Any], rule: Rule) -> NDArray[np.float32]:
     if images.dtype == np.float32 and rule == RULES["none"]:
         return images
     ready = images.astype(np.float32)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.datasets.batches import joined
-from assay.datasets.dataset import Dataset, OpenedDataset, Pictures
+from assay.datasets.batches import concatenate
+from assay.datasets.dataset import Dataset, Images, OpenedDataset
 
 SIZES = {"train": 10000, "test": 10000}
 _BLOCK = 500  # images generated together; the first N do not depend on N
@@ -22,15 +22,15 @@ def synthetic(
     """Each class is a pattern; an image is the pattern plus noise of equal range."""
 
     def find(folder: Path) -> OpenedDataset:
-        def read(part: str, start: int, stop: int) -> Pictures:
+        def read(part: str, start: int, stop: int) -> Images:
             first = start // _BLOCK
             blocks = [
                 _block(shape, classes, (seed, list(SIZES).index(part), number))
                 for number in range(first, (stop - 1) // _BLOCK + 1)
             ]
-            images = joined(blocks)
+            images = concatenate(blocks)
             cut = slice(start - first * _BLOCK, stop - first * _BLOCK)
-            return Pictures(images.inputs[cut], images.labels[cut])
+            return Images(images.inputs[cut], images.labels[cut])
 
         return OpenedDataset(Path("synthetic"), tuple(SIZES), SIZES.__getitem__, read)
 
@@ -44,11 +44,11 @@ def synthetic(
     )
 
 
-def _block(shape: tuple[int, int, int], classes: int, seed: tuple[int, int, int]) -> Pictures:
+def _block(shape: tuple[int, int, int], classes: int, seed: tuple[int, int, int]) -> Images:
     random = np.random.default_rng(seed)
     labels = random.integers(0, classes, _BLOCK).astype(np.int32)
     noise = random.integers(0, 128, (_BLOCK, *shape), dtype=np.uint8)
-    return Pictures(_patterns(shape, classes, seed[0])[labels] + noise, labels)
+    return Images(_patterns(shape, classes, seed[0])[labels] + noise, labels)
 
 
 @cache

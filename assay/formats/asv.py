@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples, Value
 from assay.formats import common
@@ -48,7 +48,7 @@ def matches(content: Content) -> bool:
 
 def read(content: Content) -> Sequence[Result]:
     document = content.json
-    common.known_version(content, document.get("version"), NEWEST, "asv's result file")
+    common.check_version(content, document.get("version"), NEWEST, "asv's result file")
     columns = document["result_columns"]
     if not isinstance(columns, list):
         raise content.wrong("has result_columns that is no list")
@@ -63,7 +63,7 @@ def read(content: Content) -> Sequence[Result]:
     ]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     by_name = common.by_name(KIND, readings)
     results = [result for members in by_name.values() for result in members]
     commits = {str(r.environment.git.get("commit", "")) for r in results} - {""}
@@ -126,12 +126,12 @@ def _result(
     index: _Index,
 ) -> Result:
     position, chosen = index
-    raw, single = _at(fields.get("samples"), position), _at(fields.get("result"), position)
+    raw, single = _item(fields.get("samples"), position), _item(fields.get("result"), position)
     stem = name.rpartition(".")[2].partition("_")[0]
     metric, unit = _MEASURES.get(stem, _MEASURES["track"])
     failed = single is None and not raw
     values = common.numbers(content, raw if raw else [single], "samples")
-    steps = _at(fields.get("stats_number"), position)
+    steps = _item(fields.get("stats_number"), position)
     sample = Samples(
         metric=metric,
         unit=unit,
@@ -140,7 +140,7 @@ def _result(
         steps=steps if isinstance(steps, int) and steps > 0 else 1,
     )
     params: dict[str, Value] = {f"param{i + 1}": common.plain(v) for i, v in enumerate(chosen)}
-    return common.imported(
+    return common.make_result(
         KIND,
         name,
         [sample],
@@ -150,14 +150,14 @@ def _result(
             **common.scalars({"asv.version": fields.get("version")}),
             **({} if raw else {"note": "the samples were not recorded; this is asv's own value"}),
         },
-        started=common.when(fields.get("started_at")),
+        started=common.parse_time(fields.get("started_at")),
         environment=environment,
         status="failed" if failed else "ok",
         reason="asv has no result of it" if failed else "",
     )
 
 
-def _at(column: object, index: int) -> Any:
+def _item(column: object, index: int) -> Any:
     return column[index] if isinstance(column, list) and index < len(column) else None
 
 

@@ -44,11 +44,11 @@ def read(content: Content) -> Sequence[Result]:
         metric = ".".join(words[len(head) : len(words) - len(tail)])
         unit, factor = _ADDED.get(metric, ("", 1.0))
         value = common.number(content, content.json[name], name)
-        samples.append(common.steady(metric, unit, (factor * value,)))
+        samples.append(common.steady_samples(metric, unit, (factor * value,)))
     facts = {"framework": ".".join(head[:-1]), "suffix": ".".join(tail)}
     task = head[-1] if head else os.path.basename(content.origin)
     return [
-        common.imported(KIND, task, samples, facts={n: v for n, v in facts.items() if v}),
+        common.make_result(KIND, task, samples, facts={n: v for n, v in facts.items() if v}),
     ]
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assay.core.findings import Quantity, Reading
+from assay.core.findings import Quantity, SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Result, Samples
 from assay.formats import common
@@ -27,7 +27,7 @@ def matches(content: Content) -> bool:
 
 def read(content: Content) -> Sequence[Result]:
     return [
-        common.imported(
+        common.make_result(
             KIND,
             name,
             [_samples(content, name, measure, metric) for measure, metric in measures.items()],
@@ -36,7 +36,7 @@ def read(content: Content) -> Sequence[Result]:
     ]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     """The last result of a case is written: a file has one value per measure."""
     measures = {
         common.name_for(KIND, reading.result): _measures(reading)
@@ -44,7 +44,7 @@ def write(readings: Iterable[Reading]) -> bytes:
         if reading.summary.quantities
     }
     if not measures:
-        raise common.nothing(KIND)
+        raise common.no_values_error(KIND)
     return common.as_json(measures)
 
 
@@ -59,11 +59,11 @@ def _is_measured(measures: object) -> bool:
 def _samples(content: Content, name: str, measure: str, metric: dict[str, Any]) -> Samples:
     value = common.number(content, metric["value"], f"{measure} of {name}")
     if measure == _LATENCY:
-        return common.steady(common.STEP, "s", (value / _NANOSECONDS,))
-    return common.steady(measure, "", (value,))
+        return common.steady_samples(common.STEP, "s", (value / _NANOSECONDS,))
+    return common.steady_samples(measure, "", (value,))
 
 
-def _measures(reading: Reading) -> dict[str, dict[str, float]]:
+def _measures(reading: SummarizedResult) -> dict[str, dict[str, float]]:
     main = common.main_parts(reading.result)
     timed = main[0].metric if main and main[0].unit == "s" else ""
     return {

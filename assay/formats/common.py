@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content
 from assay.core.records import (
-    REPORTED,
+    REPORTED_PREFIX,
     Case,
     Environment,
     Procedure,
@@ -26,11 +26,11 @@ from assay.core.redaction import safe_value
 
 STEP, WALL = "step_time", "wall_time"
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9, "ps": 1e12}  # in one second
-LONGEST_NAME, LONGEST_TEXT = 300, 2000  # characters
+MAX_NAME, MAX_TEXT = 300, 2000  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
-def imported(
+def make_result(
     kind: str,
     name: str,
     samples: Iterable[Samples],
@@ -59,22 +59,22 @@ def imported(
         ),
         procedure=Procedure(),
         status=status,
-        reason=plain(reason, LONGEST_TEXT),
+        reason=plain(reason, MAX_TEXT),
         started=started,
         samples=parts,
-        facts={**dict(facts or {}), **_told(parts)},
+        facts={**dict(facts or {}), **_reported_facts(parts)},
         peaks=dict(peaks or {}),
         environment=environment,
     )
 
 
-def plain(text: object, limit: int = LONGEST_NAME) -> str:
+def plain(text: object, limit: int = MAX_NAME) -> str:
     """External text that is safe to print: control characters are escaped."""
     spelled = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", str(text).strip())
     return spelled if len(spelled) <= limit else f"{spelled[: limit - 1]}…"
 
 
-def steady(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samples:
+def steady_samples(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samples:
     return Samples(metric=plain(metric), unit=unit, phase="steady", values=tuple(values), **more)
 
 
@@ -144,15 +144,15 @@ def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] 
             continue
         if not isinstance(value, str | int | float | bool):
             value = json.dumps(value, separators=(",", ":"))
-            if len(value) > LONGEST_TEXT:
+            if len(value) > MAX_TEXT:
                 continue
         if isinstance(value, str):
-            value = safe_value(str(name), plain(value, LONGEST_TEXT))
+            value = safe_value(str(name), plain(value, MAX_TEXT))
         facts[plain(f"{prefix}{name}")] = value
     return facts
 
 
-def restored(facts: Mapping[str, Value], prefix: str) -> dict[str, Any]:
+def restore_fields(facts: Mapping[str, Value], prefix: str) -> dict[str, Any]:
     """The inverse of `scalars`: facts with a prefix as fields."""
     fields: dict[str, Any] = {}
     for name, value in facts.items():
@@ -162,7 +162,7 @@ def restored(facts: Mapping[str, Value], prefix: str) -> dict[str, Any]:
     return fields
 
 
-def when(value: object) -> str:
+def parse_time(value: object) -> str:
     """Convert ISO text, or seconds or milliseconds since 1970, to UTC in ISO 8601."""
     try:
         if isinstance(value, int | float):
@@ -177,7 +177,7 @@ def when(value: object) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def known_version(content: Content, version: object, newest: int, what: str) -> None:
+def check_version(content: Content, version: object, newest: int, what: str) -> None:
     """Raise for a newer or unknown version of a format."""
     try:
         major = int(float(str(version)))
@@ -207,18 +207,18 @@ def finite(values: Iterable[float]) -> list[float]:
     return [value for value in values if math.isfinite(value)]
 
 
-def by_name(kind: str, readings: Iterable[Reading]) -> dict[str, list[Result]]:
+def by_name(kind: str, readings: Iterable[SummarizedResult]) -> dict[str, list[Result]]:
     """Results with values, grouped by case; an error if there are none."""
     groups: dict[str, list[Result]] = {}
     for reading in readings:
         if any(finite(part.values) for part in main_parts(reading.result)):
             groups.setdefault(name_for(kind, reading.result), []).append(reading.result)
     if not groups:
-        raise nothing(kind)
+        raise no_values_error(kind)
     return groups
 
 
-def nothing(kind: str) -> UsageError:
+def no_values_error(kind: str) -> UsageError:
     return UsageError(
         f"None of these results has a value that a file of {kind} could hold.",
         hint="assay list results shows the status of results.",
@@ -233,10 +233,10 @@ def git_of(results: Sequence[Result]) -> dict[str, Value]:
     return next((r.environment.git for r in results if r.environment.git), {})
 
 
-def _told(samples: Sequence[Samples]) -> dict[str, Value]:
+def _reported_facts(samples: Sequence[Samples]) -> dict[str, Value]:
     """Facts that mark metrics other than times as reported by the tool."""
     return {
-        f"{REPORTED}{part.metric}": f"{len(part.values)} imported"
+        f"{REPORTED_PREFIX}{part.metric}": f"{len(part.values)} imported"
         for part in samples
         if part.metric not in (STEP, WALL, "open_time")
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result
 from assay.formats import common
@@ -23,10 +23,10 @@ def read(content: Content) -> Sequence[Result]:
     return [_result(content, document) for document in _all(content)]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     documents = [_document(reading.result) for reading in readings]
     if not documents:
-        raise common.nothing(KIND)
+        raise common.no_values_error(KIND)
     return common.as_json(documents)
 
 
@@ -52,10 +52,10 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
     values = common.numbers(content, stats.get("data", []), "data")
     if unit in _TIME_UNITS:
         scale = common.SECONDS[_TIME_UNITS[unit]]
-        sample = common.steady(common.STEP, "s", (value / scale for value in values))
+        sample = common.steady_samples(common.STEP, "s", (value / scale for value in values))
     else:
-        sample = common.steady("value", common.plain(unit), values)
-    return common.imported(
+        sample = common.steady_samples("value", common.plain(unit), values)
+    return common.make_result(
         KIND,
         str(tags.get("name", "")),
         [sample],
@@ -64,7 +64,7 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
             **common.scalars(common.table(content, document.get("info"), "info"), "info."),
             **common.scalars(common.table(content, document.get("context"), "context"), "con."),
         },
-        started=common.when(document.get("timestamp")),
+        started=common.parse_time(document.get("timestamp")),
         environment=Environment(
             machine=common.scalars(
                 {"cpu": machine.get("cpu_model_name"), "cpus": machine.get("cpu_thread_count")}
@@ -95,8 +95,8 @@ def _document(result: Result) -> dict[str, Any]:
         "timestamp": result.started,
         **outcome,
         "tags": {"name": common.name_for(KIND, result), **result.case.params},
-        "info": dict(here.packages) | common.restored(result.facts, "info."),
-        "context": {"benchmark_language": "Python", **common.restored(result.facts, "con.")},
+        "info": dict(here.packages) | common.restore_fields(result.facts, "info."),
+        "context": {"benchmark_language": "Python", **common.restore_fields(result.facts, "con.")},
         "machine_info": {
             "name": str(here.system.get("hostname", "")),
             "cpu_model_name": str(here.machine.get("cpu", "")),

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Result
 from assay.formats import common, rows
@@ -28,7 +28,7 @@ def read(content: Content) -> Sequence[Result]:
     return rows.results(content, KIND, table)
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     file = io.StringIO()
     writer = csv.DictWriter(file, rows.COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -38,7 +38,7 @@ def write(readings: Iterable[Reading]) -> bytes:
             writer.writerow({**row, "value": repr(row["value"])})
             count += 1
     if not count:
-        raise common.nothing(KIND)
+        raise common.no_values_error(KIND)
     return file.getvalue().encode()
 
 

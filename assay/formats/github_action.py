@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assay.core.findings import Quantity, Reading
+from assay.core.findings import Quantity, SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Result
 from assay.formats import common
@@ -23,10 +23,10 @@ def read(content: Content) -> Sequence[Result]:
     return [_result(content, row) for row in content.json]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     rows = [row for reading in readings for row in _rows(reading)]
     if not rows:
-        raise common.nothing(KIND)
+        raise common.no_values_error(KIND)
     return common.as_json(rows)
 
 
@@ -39,15 +39,15 @@ def _result(content: Content, row: dict[str, Any]) -> Result:
     value = common.number(content, row["value"], name)
     timed = unit in common.SECONDS
     sample = (
-        common.steady(common.STEP, "s", (value / common.SECONDS[unit],))
+        common.steady_samples(common.STEP, "s", (value / common.SECONDS[unit],))
         if timed
-        else common.steady("value", common.plain(unit), (value,))
+        else common.steady_samples("value", common.plain(unit), (value,))
     )
     facts = common.scalars(row, "github-action.", ("name", "unit", "value"))
-    return common.imported(KIND, name, [sample], facts=facts)
+    return common.make_result(KIND, name, [sample], facts=facts)
 
 
-def _rows(reading: Reading) -> Iterable[dict[str, Any]]:
+def _rows(reading: SummarizedResult) -> Iterable[dict[str, Any]]:
     """The main metric only: the list is for metrics where smaller is better."""
     main = common.main_parts(reading.result)
     quantity = reading.summary.quantities.get(main[0].metric) if main else None

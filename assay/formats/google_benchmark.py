@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples, Value
 from assay.formats import common
@@ -33,7 +33,7 @@ def matches(content: Content) -> bool:
 
 def read(content: Content) -> Sequence[Result]:
     context = common.table(content, content.json["context"], "context")
-    common.known_version(
+    common.check_version(
         content, context.get("json_schema_version", 1), NEWEST, "google-benchmark's schema"
     )
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -42,7 +42,7 @@ def read(content: Content) -> Sequence[Result]:
     return [_result(content, context, name, rows) for name, rows in groups.items()]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     by_name = common.by_name(KIND, readings)
     first = next(iter(by_name.values()))[0]
     context = {
@@ -54,7 +54,7 @@ def write(readings: Iterable[Reading]) -> bytes:
         "caches": [],
         "load_avg": [],
         "library_build_type": "release",
-        **common.restored(first.facts, "context."),
+        **common.restore_fields(first.facts, "context."),
         "json_schema_version": NEWEST,
     }
     rows = [row for name, results in by_name.items() for row in _rows(name, results)]
@@ -67,8 +67,8 @@ def _result(
     wrong = next((row for row in rows if row.get("error_occurred") or row.get("skipped")), None)
     reason = (wrong or {}).get("error_message") or (wrong or {}).get("skip_message") or ""
     skipped = wrong is not None and not wrong.get("error_occurred")
-    used, note = _taken(rows)
-    return common.imported(
+    used, note = _repetitions(rows)
+    return common.make_result(
         KIND,
         name,
         () if wrong else _samples(content, used),
@@ -78,7 +78,7 @@ def _result(
             **common.scalars({name: rows[0].get(name) for name in ("time_unit", "label")}),
             **note,
         },
-        started=common.when(context.get("date")),
+        started=common.parse_time(context.get("date")),
         environment=Environment(
             machine=common.scalars({"cpus": context.get("num_cpus")}),
             system=common.scalars({"hostname": context.get("host_name")}),
@@ -88,7 +88,9 @@ def _result(
     )
 
 
-def _taken(rows: Sequence[dict[str, Any]]) -> tuple[Sequence[dict[str, Any]], dict[str, Value]]:
+def _repetitions(
+    rows: Sequence[dict[str, Any]],
+) -> tuple[Sequence[dict[str, Any]], dict[str, Value]]:
     """Repetitions, or the median or mean of a file with aggregates only."""
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
     if single:
@@ -107,10 +109,10 @@ def _samples(content: Content, rows: Sequence[dict[str, Any]]) -> Iterator[Sampl
         steps = max(1, common.count(content, count, "iterations"))
         for metric, field in ((common.STEP, "real_time"), (CPU, CPU)):
             values = [_seconds(content, row, field) for row in same if field in row]
-            yield common.steady(metric, "s", values, steps=steps)
+            yield common.steady_samples(metric, "s", values, steps=steps)
         for name in dict.fromkeys(name for row in same for name in row if name not in _ROW):
             counters = [row[name] for row in same if isinstance(row.get(name), int | float)]
-            yield common.steady(name, _UNITS.get(name, ""), map(float, counters))
+            yield common.steady_samples(name, _UNITS.get(name, ""), map(float, counters))
 
 
 def _seconds(content: Content, row: dict[str, Any], field: str) -> float:
@@ -129,7 +131,7 @@ def _rows(name: str, results: Sequence[Result]) -> Iterator[dict[str, Any]]:
         (value, part.steps, others)
         for result in results
         for part in common.main_parts(result)
-        for value, others in zip(part.values, _beside(result, part), strict=True)
+        for value, others in zip(part.values, _parallel_metrics(result, part), strict=True)
     ]
     for index, (value, steps, others) in enumerate(values):
         yield {
@@ -147,7 +149,7 @@ def _rows(name: str, results: Sequence[Result]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _beside(result: Result, main: Samples) -> list[dict[str, float]]:
+def _parallel_metrics(result: Result, main: Samples) -> list[dict[str, float]]:
     """Other metrics with equally many values, by value."""
     parts = [
         part

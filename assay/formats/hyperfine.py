@@ -6,14 +6,14 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Result, Samples
 from assay.core.redaction import safe_text
 from assay.formats import common
 
 KIND = "hyperfine"
-_PLACED = [
+_KNOWN_FIELDS = [
     "command",
     "mean",
     "stddev",
@@ -42,7 +42,7 @@ def read(content: Content) -> Sequence[Result]:
     return [_result(content, row) for row in rows]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     by_name = common.by_name(KIND, readings)
     return common.as_json({"results": [_row(name, results) for name, results in by_name.items()]})
 
@@ -50,12 +50,12 @@ def write(readings: Iterable[Reading]) -> bytes:
 def _result(content: Content, row: dict[str, Any]) -> Result:
     params = common.table(content, row.get("parameters"), "parameters")
     failed_codes = [code for code in row.get("exit_codes") or () if code]
-    return common.imported(
+    return common.make_result(
         KIND,
         safe_text(common.plain(row["command"])),
         _samples(content, row),
         params=common.scalars(params),
-        facts=common.scalars(row, "hyperfine.", _PLACED),
+        facts=common.scalars(row, "hyperfine.", _KNOWN_FIELDS),
         status="failed" if failed_codes else "ok",
         reason=f"{len(failed_codes)} of its runs ended with a status such as {failed_codes[0]}"
         if failed_codes
@@ -68,13 +68,15 @@ def _samples(content: Content, row: dict[str, Any]) -> Iterator[Samples]:
     if times is None:  # written by early versions, or edited
         times = [row.get("median", row.get("mean"))]
     for number, value in enumerate(common.numbers(content, times, "times")):
-        yield common.steady(common.WALL, "s", (value,), process=number)
+        yield common.steady_samples(common.WALL, "s", (value,), process=number)
     for field, metric in _ONCE.items():
         if field in row:
-            yield common.steady(metric, "s", (common.number(content, row[field], field),))
+            yield common.steady_samples(metric, "s", (common.number(content, row[field], field),))
     memory = row.get("memory_usage_byte")
     if memory is not None:
-        yield common.steady("memory", "B", common.numbers(content, memory, "memory_usage_byte"))
+        yield common.steady_samples(
+            "memory", "B", common.numbers(content, memory, "memory_usage_byte")
+        )
 
 
 def _row(name: str, results: Sequence[Result]) -> dict[str, Any]:
@@ -94,7 +96,7 @@ def _row(name: str, results: Sequence[Result]) -> dict[str, Any]:
         **({"memory_usage_byte": [int(value) for value in memory]} if memory else {}),
         "exit_codes": [0] * len(times),
         "parameters": {name: str(value) for name, value in results[0].case.params.items()},
-        **common.restored(results[0].facts, "hyperfine."),
+        **common.restore_fields(results[0].facts, "hyperfine."),
     }
 
 

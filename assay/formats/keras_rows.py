@@ -26,7 +26,14 @@ MODELS = {
 }
 EPOCHS = 4  # of one fit(); the first builds and compiles, and is skipped
 _LIBRARY = {"tensorflow": "tf.keras"}  # as the old table called it there
-_PLACED = ("test_name", "recorded_time", "metrics", "keras_backend", "keras_version", "cpu_info")
+_KNOWN_FIELDS = (
+    "test_name",
+    "recorded_time",
+    "metrics",
+    "keras_backend",
+    "keras_version",
+    "cpu_info",
+)
 
 
 def matches(content: Content) -> bool:
@@ -62,17 +69,17 @@ def _result(content: Content, row: dict[str, Any]) -> Result:
     epochs = common.number(content, metrics.get("epochs", 1), "epochs")
     engine = str(backend.get("type", ""))
     packages = {engine: backend.get("version"), "keras": row.get("keras_version")}
-    return common.imported(
+    return common.make_result(
         KIND,
         str(row["test_name"]),
         [
-            common.steady("total_time", "s", (total,)),
-            *([common.steady("epoch_time", "s", (total / epochs,))] if epochs > 0 else []),
+            common.steady_samples("total_time", "s", (total,)),
+            *([common.steady_samples("epoch_time", "s", (total / epochs,))] if epochs > 0 else []),
         ],
         params=common.scalars(metrics, without=("total_time",)),
         key=f"{row['test_name']} on {engine}" if engine else "",
-        facts=common.scalars(row, "keras-benchmarks.", _PLACED),
-        started=common.when(row.get("recorded_time")),
+        facts=common.scalars(row, "keras-benchmarks.", _KNOWN_FIELDS),
+        started=common.parse_time(row.get("recorded_time")),
         environment=Environment(
             machine=common.scalars({"cpus": cpu.get("num_cores")}),
             packages={common.plain(k): common.plain(v) for k, v in packages.items() if k and v},

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Result, Samples
 from assay.formats import common
@@ -17,7 +17,7 @@ KIND = "mllog"
 MARK = ":::MLLOG"
 _NAME, _START, _STOP = "submission_benchmark", "run_start", "run_stop"
 _UNITS = {common.STEP: "s"}
-_TOLD = (common.STEP, "eval_accuracy", "eval_loss", "train_loss")  # repeated measurements
+_REPEATED = (common.STEP, "eval_accuracy", "eval_loss", "train_loss")  # repeated measurements
 
 
 def matches(content: Content) -> bool:
@@ -35,10 +35,10 @@ def read(content: Content) -> Sequence[Result]:
     return [_result(content, run) for run in runs if run]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     lines = [line for reading in readings for line in _lines(reading.result)]
     if not lines:
-        raise common.nothing(KIND)
+        raise common.no_values_error(KIND)
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -57,45 +57,45 @@ def _events(content: Content) -> Iterator[dict[str, Any]]:
 
 
 def _result(content: Content, events: Sequence[dict[str, Any]]) -> Result:
-    scalars = {str(e.get("key")): e.get("value") for e in events if not _is_told(e)}
+    scalars = {str(e.get("key")): e.get("value") for e in events if not _is_measurement(e)}
     times = {str(e.get("key")): e.get("time_ms") for e in events}
     stops = [e for e in events if e.get("key") == _STOP]
     details = common.table(content, stops[-1].get("metadata"), "metadata") if stops else {}
     ended = str(details.get("status", "success" if stops else "never stopped"))
-    return common.imported(
+    return common.make_result(
         KIND,
         str(scalars.get(_NAME) or "mlperf"),
         _samples(content, events, times),
         facts=common.scalars(scalars, "mllog.", (_NAME, _START, _STOP)),
-        started=common.when(times.get(_START) or events[0].get("time_ms")),
+        started=common.parse_time(times.get(_START) or events[0].get("time_ms")),
         status="ok" if ended == "success" else "failed",
         reason="" if ended == "success" else f"the log says: {ended}",
     )
 
 
-def _is_told(event: dict[str, Any]) -> bool:
+def _is_measurement(event: dict[str, Any]) -> bool:
     """Whether it is a measurement, not a setting: by its key, or if it has a step or epoch."""
     details = event.get("metadata")
     counted = isinstance(details, dict) and bool({"step_num", "epoch_num", "unit"} & details.keys())
     number = isinstance(event.get("value"), int | float)
-    return number and (event.get("key") in _TOLD or counted)
+    return number and (event.get("key") in _REPEATED or counted)
 
 
 def _samples(
     content: Content, events: Sequence[dict[str, Any]], times: dict[str, Any]
 ) -> Iterator[Samples]:
     groups: dict[tuple[str, str, int], list[float]] = {}
-    for event in filter(_is_told, events):
+    for event in filter(_is_measurement, events):
         details = event.get("metadata") or {}
         process = details.get("process", 0)
         kind = (str(event["key"]), str(details.get("unit", _UNITS.get(str(event["key"]), ""))))
         group = (*kind, process if isinstance(process, int) else 0)
         groups.setdefault(group, []).append(common.number(content, event["value"], kind[0]))
     for (name, unit, process), values in groups.items():
-        yield common.steady(name, common.plain(unit), values, process=process)
+        yield common.steady_samples(name, common.plain(unit), values, process=process)
     start, ended = times.get(_START), times.get(_STOP)
     if not groups and isinstance(start, int | float) and isinstance(ended, int | float):
-        yield common.steady(common.WALL, "s", ((ended - start) / 1e3,))
+        yield common.steady_samples(common.WALL, "s", ((ended - start) / 1e3,))
 
 
 def _lines(result: Result) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _lines(result: Result) -> Iterator[str]:
     yield _line(start, _NAME, common.name_for(KIND, result))
     for name, value in result.case.params.items():
         yield _line(start, {"batch_size": "global_batch_size"}.get(name, name), value)
-    for name, value in common.restored(result.facts, "mllog.").items():
+    for name, value in common.restore_fields(result.facts, "mllog.").items():
         yield _line(start, name, value)
     yield _line(start, _START, None, "INTERVAL_START")
     for part in result.samples:
@@ -112,7 +112,7 @@ def _lines(result: Result) -> Iterator[str]:
                 details = {"unit": part.unit, "process": part.process, "steps": part.steps}
                 yield _line(start, part.metric, value, "POINT_IN_TIME", details)
     status = {"status": "success" if result.status == "ok" else "aborted"}
-    yield _line(start + _whole(1e3 * result.seconds), _STOP, None, "INTERVAL_END", status)
+    yield _line(start + _to_int(1e3 * result.seconds), _STOP, None, "INTERVAL_END", status)
 
 
 def _line(
@@ -133,7 +133,7 @@ def _line(
     return f"{MARK} {json.dumps(event)}"
 
 
-def _whole(value: float) -> int:
+def _to_int(value: float) -> int:
     return round(value) if math.isfinite(value) else 0
 
 

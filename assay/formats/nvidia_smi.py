@@ -48,15 +48,17 @@ def read(content: Content) -> Sequence[Result]:
 
 def _result(gpu: str, series: dict[_Column, list[float]], texts: dict[str, str]) -> Result:
     time = str(texts.get("timestamp", "")).replace("/", "-")
-    return common.imported(
+    return common.make_result(
         KIND,
         f"gpu{gpu}" if gpu.isdecimal() else gpu,
         [
-            common.steady(column.name, _SCALES.get(column.unit, (column.unit, 1.0))[0], values)
+            common.steady_samples(
+                column.name, _SCALES.get(column.unit, (column.unit, 1.0))[0], values
+            )
             for column, values in series.items()
         ],
         facts=common.scalars(texts, "nvidia-smi."),
-        started=common.when(time),
+        started=common.parse_time(time),
     )
 
 
@@ -97,11 +99,20 @@ def _csv_columns(content: Content) -> list[_Column]:
     is_header = len(names) == len(heads) and (
         "[" in first or any("." in name for name in names) or set(names) & {"pstate"}
     )
-    known = [name for name in names if name in _GPU or name.partition(".")[0] in _ASKED]
+    known = [name for name in names if name in _GPU or name.partition(".")[0] in _FIELD_GROUPS]
     return [_Column(m["name"], m["unit"] or "") for m in heads if m] if is_header and known else []
 
 
-_ASKED = {"memory", "utilization", "temperature", "power", "clocks", "fan", "pstate", "timestamp"}
+_FIELD_GROUPS = {
+    "memory",
+    "utilization",
+    "temperature",
+    "power",
+    "clocks",
+    "fan",
+    "pstate",
+    "timestamp",
+}
 
 
 def _csv(content: Content) -> Iterator[dict[_Column, str]]:

@@ -95,7 +95,7 @@ def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:
     parameters = 0
     for number, value in fields(data):
         if number == 1:
-            _look_at_node(value, lookups, aliases)
+            _scan_node(value, lookups, aliases)
         elif number == 5:
             name, dims, kind, where = _tensor(value)
             rows[name] = dims[0] if dims else 1
@@ -109,7 +109,10 @@ def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:
         msgspec.structs.replace(item, below=tables.get(item.name, 0)) for item in true_inputs
     )
     return OnnxHeader(
-        opset=opset, inputs=tuple(bounded), parameters=parameters, external_files=tuple(sorted(beside))
+        opset=opset,
+        inputs=tuple(bounded),
+        parameters=parameters,
+        external_files=tuple(sorted(beside)),
     )
 
 
@@ -122,7 +125,7 @@ def _tables(rows: Mapping[str, int], lookups: Sequence[tuple[str, str]]) -> dict
     return sizes
 
 
-def _look_at_node(data: Any, lookups: list[tuple[str, str]], aliases: dict[str, str]) -> None:
+def _scan_node(data: Any, lookups: list[tuple[str, str]], aliases: dict[str, str]) -> None:
     inputs: list[str] = []
     outputs: list[str] = []
     kind = ""
@@ -150,7 +153,7 @@ def _tensor(data: Any) -> tuple[str, list[int], int, list[Any]]:
     name, dims, kind, where, location = "", [], 0, [], 0
     for number, value in fields(data):
         if number == 1:  # single or packed
-            dims += [value] if isinstance(value, int) else list(_packed(value))
+            dims += [value] if isinstance(value, int) else list(_unpack_varints(value))
         elif number == 2:
             kind = int(value)
         elif number == 8:
@@ -162,7 +165,7 @@ def _tensor(data: Any) -> tuple[str, list[int], int, list[Any]]:
     return name, [int(size) for size in dims], kind, where if location == EXTERNAL else []
 
 
-def _packed(data: Any) -> Iterator[int]:
+def _unpack_varints(data: Any) -> Iterator[int]:
     value = shift = 0
     for byte in data:
         value |= (byte & 127) << shift

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples
 from assay.formats import common
@@ -34,7 +34,7 @@ def read(content: Content) -> Sequence[Result]:
     ]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     by_name = common.by_name(KIND, readings)
     results = [result for same in by_name.values() for result in same]
     models = {_model(result) for result in results}
@@ -55,7 +55,7 @@ def write(readings: Iterable[Reading]) -> bytes:
             "python_version": first.environment.python.get("version", ""),
         },
     }
-    report = {_target(result): _measured(result) for result in results}
+    report = {_target(result): _measurements(result) for result in results}
     return common.as_json({"config": config, "report": report})
 
 
@@ -81,7 +81,7 @@ def _result(
     here = common.table(content, config.get("environment"), "environment")
     memory = common.table(content, measured.get("memory"), "memory")
     scale = _MEGABYTE if memory.get("unit", "MB") == "MB" else 1.0
-    return common.imported(
+    return common.make_result(
         KIND,
         name,
         _samples(content, measured),
@@ -109,17 +109,17 @@ def _samples(content: Content, measured: dict[str, Any]) -> Iterator[Samples]:
     if latency:
         unit = common.per_second(content, latency.get("unit", "s"))
         values = common.numbers(content, latency.get("values"), "latency values")
-        yield common.steady(common.STEP, "s", (value / unit for value in values))
+        yield common.steady_samples(common.STEP, "s", (value / unit for value in values))
     energy = common.table(content, measured.get("energy"), "energy")
     if energy.get("total") is not None:
         if energy.get("unit") != "kWh":
             raise content.wrong(f"has energy in {common.plain(energy.get('unit'))!r}, not kWh")
         joules = _KILOWATT_HOUR * common.number(content, energy["total"], "energy")
-        yield common.steady("energy", "J", (joules,))
+        yield common.steady_samples("energy", "J", (joules,))
 
 
 def _config(result: Result, prefix: str) -> dict[str, Any]:
-    return common.restored(result.facts, prefix)
+    return common.restore_fields(result.facts, prefix)
 
 
 def _model(result: Result) -> str:
@@ -130,7 +130,7 @@ def _target(result: Result) -> str:
     return str(result.case.params.get(_TARGET, "forward"))
 
 
-def _measured(result: Result) -> dict[str, Any]:
+def _measurements(result: Result) -> dict[str, Any]:
     parts = common.main_parts(result)
     values = common.finite(value for part in parts for value in part.values)
     array = np.asarray(values)

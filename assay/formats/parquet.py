@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assay.core.errors import NotPossibleError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Result
 from assay.formats import common, rows
 
 KIND = "parquet"
 MAGIC = b"PAR1"
-MOST_ROWS = 5_000_000  # of a file to import: each becomes a Python object
-AT_ONCE = 50_000  # rows in memory while a store is written
+MAX_ROWS = 5_000_000  # of a file to import: each becomes a Python object
+BATCH_ROWS = 50_000  # rows in memory while a store is written
 
 
 def matches(content: Content) -> bool:
@@ -30,15 +30,15 @@ def read(content: Content) -> Sequence[Result]:
         missing = set(rows.COLUMNS) - set(file.schema_arrow.names)
         if missing:
             raise content.wrong(f"has no columns {', '.join(sorted(missing))}")
-        if file.metadata.num_rows > MOST_ROWS:
-            raise content.wrong(f"has {file.metadata.num_rows} rows, more than {MOST_ROWS}")
+        if file.metadata.num_rows > MAX_ROWS:
+            raise content.wrong(f"has {file.metadata.num_rows} rows, more than {MAX_ROWS}")
         records = file.read(columns=list(rows.COLUMNS)).to_pylist()
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise content.wrong(f"is damaged ({common.plain(error)})") from None
     return rows.results(content, KIND, records)
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     arrow = _arrow()
     texts = [(name, arrow.dictionary(arrow.int32(), arrow.string())) for name in rows.TEXT]
     counts = [(name, arrow.int64()) for name in rows.COUNTS]
@@ -46,11 +46,11 @@ def write(readings: Iterable[Reading]) -> bytes:
     records = (row for reading in readings for row in rows.rows(reading.result))
     file, count = io.BytesIO(), 0
     with arrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        while batch := list(itertools.islice(records, AT_ONCE)):
+        while batch := list(itertools.islice(records, BATCH_ROWS)):
             writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
             count += len(batch)
     if not count:
-        raise common.nothing(KIND)
+        raise common.no_values_error(KIND)
     return file.getvalue()
 
 

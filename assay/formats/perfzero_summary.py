@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples
 from assay.formats import common
@@ -26,11 +26,11 @@ def read(content: Content) -> Sequence[Result]:
     return [_result(content, document) for document in _all(content)]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     """One summary, or a list of them."""
     documents = [document(reading) for reading in readings]
     if not documents:
-        raise common.nothing(KIND)
+        raise common.no_values_error(KIND)
     return common.as_json(documents if len(documents) > 1 else documents[0])
 
 
@@ -46,7 +46,7 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
     process = common.table(content, document.get("process_info"), "process_info")
     name, version = framework.get("name"), framework.get("version")
     failed = outcome.get("succeeded") is False
-    return common.imported(
+    return common.make_result(
         KIND,
         str(outcome.get("name", "")),
         _samples(content, outcome),
@@ -55,7 +55,7 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
             **common.scalars({n: document.get(n) for n in ("execution_id",)}, "perfzero."),
             **common.scalars(info, "perfzero."),
         },
-        started=common.when(document.get("execution_timestamp")),
+        started=common.parse_time(document.get("execution_timestamp")),
         environment=Environment(
             machine=common.scalars(
                 {
@@ -77,18 +77,18 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
 def _samples(content: Content, outcome: dict[str, Any]) -> Iterator[Samples]:
     wall = common.number(content, outcome.get("wall_time"), "wall_time")
     if wall >= 0:  # -1: nothing was reported
-        yield common.steady(common.WALL, "s", (wall,))
+        yield common.steady_samples(common.WALL, "s", (wall,))
     for metric in outcome.get("metrics") or ():
         row = common.table(content, metric, "metrics")
         value = common.number(content, row.get("value"), f"the metric {row.get('name')}")
-        yield common.steady(str(row.get("name", "")), "", (value,))
+        yield common.steady_samples(str(row.get("name", "")), "", (value,))
     for extra in outcome.get("extras") or ():
         row = common.table(content, extra, "extras")
         if isinstance(row.get("value"), int | float):
-            yield common.steady(str(row.get("name", "")), "", (float(row["value"]),))
+            yield common.steady_samples(str(row.get("name", "")), "", (float(row["value"]),))
 
 
-def document(reading: Reading) -> dict[str, Any]:
+def document(reading: SummarizedResult) -> dict[str, Any]:
     """The summary of any result."""
     result, quantities = reading.result, reading.summary.quantities
     main = common.main_parts(result)

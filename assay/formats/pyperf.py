@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples
 from assay.formats import common as foreign
@@ -15,8 +15,8 @@ KIND = "pyperf"
 NEWEST = 1
 _METRICS = {"second": (foreign.STEP, "s"), "byte": ("memory", "B"), "integer": ("value", "")}
 _UNITS = {"s": "second", "B": "byte"}
-_PLACED = {"name", "unit", "hostname", "platform", "cpu_model_name", "cpu_count"}
-_PLACED |= {"python_version", "python_executable"}
+_KNOWN_FIELDS = {"name", "unit", "hostname", "platform", "cpu_model_name", "cpu_count"}
+_KNOWN_FIELDS |= {"python_version", "python_executable"}
 
 
 def matches(content: Content) -> bool:
@@ -27,7 +27,7 @@ def matches(content: Content) -> bool:
 
 def read(content: Content) -> Sequence[Result]:
     document = content.json
-    foreign.known_version(content, document["version"], NEWEST, "pyperf's format")
+    foreign.check_version(content, document["version"], NEWEST, "pyperf's format")
     common = foreign.table(content, document.get("metadata"), "metadata")
     return [
         _result(content, common, benchmark)
@@ -35,7 +35,7 @@ def read(content: Content) -> Sequence[Result]:
     ]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     by_name = foreign.by_name(KIND, readings)
     benchmarks = [_benchmark(name, results) for name, results in by_name.items()]
     return foreign.as_json({"version": "1.0", "metadata": {}, "benchmarks": benchmarks})
@@ -55,12 +55,12 @@ def _result(content: Content, common: dict[str, Any], benchmark: dict[str, Any])
     if unit not in _METRICS:
         raise content.wrong(f"has the unit {foreign.plain(unit)!r} in a file of pyperf")
     memory = [float(d["mem_max_rss"]) for d in details if isinstance(d.get("mem_max_rss"), int)]
-    return foreign.imported(
+    return foreign.make_result(
         KIND,
         str(metadata.get("name", "")),
         (part for number, run in enumerate(runs) for part in _run(content, metadata, run, number)),
-        facts=foreign.scalars(metadata, "pyperf.", _PLACED),
-        started=next((foreign.when(d["date"]) for d in details if "date" in d), ""),
+        facts=foreign.scalars(metadata, "pyperf.", _KNOWN_FIELDS),
+        started=next((foreign.parse_time(d["date"]) for d in details if "date" in d), ""),
         environment=_environment(metadata),
         peaks={"max_rss": max(memory)} if memory else {},
     )
@@ -84,7 +84,7 @@ def _run(
             process=number,
         )
     values = foreign.numbers(content, run.get("values") or [], "values")
-    yield foreign.steady(
+    yield foreign.steady_samples(
         metric, unit, values, steps=_count(settings.get("loops")) * inner, process=number
     )
 
@@ -102,7 +102,7 @@ def _environment(metadata: dict[str, Any]) -> Environment:
 def _benchmark(name: str, results: Sequence[Result]) -> dict[str, Any]:
     first = results[0]
     parts = foreign.main_parts(first)
-    here, metadata = first.environment, foreign.restored(first.facts, "pyperf.")
+    here, metadata = first.environment, foreign.restore_fields(first.facts, "pyperf.")
     metadata |= {"name": name, "unit": _UNITS.get(parts[0].unit, "integer")}
     metadata.setdefault("loops", parts[0].steps)
     placed = {

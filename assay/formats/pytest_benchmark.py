@@ -6,13 +6,13 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Value
 from assay.formats import common
 
 KIND = "pytest-benchmark"
-_PLACED = ("name", "fullname", "params", "extra_info", "stats")
+_KNOWN_FIELDS = ("name", "fullname", "params", "extra_info", "stats")
 
 
 def matches(content: Content) -> bool:
@@ -29,12 +29,12 @@ def read(content: Content) -> Sequence[Result]:
     environment = _environment(content, document)
     more = {"version": document.get("version")}
     return [
-        _result(content, benchmark, environment, common.when(document.get("datetime")), more)
+        _result(content, benchmark, environment, common.parse_time(document.get("datetime")), more)
         for benchmark in common.rows(content, document["benchmarks"], "benchmarks")
     ]
 
 
-def write(readings: Iterable[Reading]) -> bytes:
+def write(readings: Iterable[SummarizedResult]) -> bytes:
     by_name = common.by_name(KIND, readings)
     results = [result for same in by_name.values() for result in same]
     first = results[0]
@@ -85,14 +85,18 @@ def _result(
     params = common.table(content, benchmark.get("params"), "params")
     extra = common.table(content, benchmark.get("extra_info"), "extra_info")
     values = common.numbers(content, data, "data")
-    return common.imported(
+    return common.make_result(
         KIND,
         str(benchmark.get("fullname") or benchmark.get("name", "")),
-        [common.steady(common.STEP, "s", values, steps=steps if isinstance(steps, int) else 1)],
+        [
+            common.steady_samples(
+                common.STEP, "s", values, steps=steps if isinstance(steps, int) else 1
+            )
+        ],
         params=common.scalars(params),
         facts={
             **common.scalars(extra, "extra."),
-            **common.scalars({**benchmark, **more}, "pytest-benchmark.", _PLACED),
+            **common.scalars({**benchmark, **more}, "pytest-benchmark.", _KNOWN_FIELDS),
             **note,
         },
         started=started,
@@ -135,11 +139,11 @@ def _benchmark(name: str, results: Sequence[Result]) -> dict[str, Any]:
         "group": None,
         "param": ", ".join(map(str, params.values())) or None,
         "options": {},
-        **common.restored(first.facts, "pytest-benchmark."),
+        **common.restore_fields(first.facts, "pytest-benchmark."),
         "name": name.rpartition("::")[2],
         "fullname": name,
         "params": params or None,
-        "extra_info": common.restored(first.facts, "extra."),
+        "extra_info": common.restore_fields(first.facts, "extra."),
         "stats": {**_stats(values), "data": values, "iterations": parts[0].steps},
     }
 

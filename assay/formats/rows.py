@@ -74,12 +74,12 @@ def _result(content: Content, kind: str, same: Sequence[Mapping[str, Any]]) -> R
     first = same[0]
     git = {"commit": first["commit"]} if first["commit"] else {}
     known = first["status"] in ("ok", "failed", "crashed", "timeout", "out-of-memory", "skipped")
-    imported = foreign.imported(
+    imported = foreign.make_result(
         kind,
         str(first["case"]),
         _samples(content, same),
         facts=foreign.scalars(_table(content, first, "facts")),
-        started=foreign.when(first["started"]),
+        started=foreign.parse_time(first["started"]),
         environment=Environment(
             machine=foreign.scalars({"cpu": first["cpu"] or None, "gpu0": first["gpu"] or None}),
             system=foreign.scalars({"hostname": first["host"] or None}),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.core.errors import UsageError
 from assay.logs.overrides import needs_shell
-from assay.logs.paths import at, ini_line, section_alone
+from assay.logs.paths import blank_other_sections, ini_line, locate_error
 from assay.logs.task import FieldError, Metric, Task
 
 _FIELDS = {
@@ -28,9 +28,11 @@ def result_key(task: str, metric: str, framework: str = "", suffix: str = "") ->
 
 def read_aws(text: str, origin: str, only: str = "") -> dict[str, Task]:
     """Every section as a task, or only one; one without a command is a metric policy."""
-    parser = _parsed(section_alone(text, only, aws_names(text, origin)) if only else text, origin)
+    parser = _parse(
+        blank_other_sections(text, only, aws_names(text, origin)) if only else text, origin
+    )
     return {
-        name: _Section(name, _interpolated(dict(parser[name])), text, origin).task()
+        name: _Section(name, _interpolate(dict(parser[name])), text, origin).task()
         for name in ([only] if only else parser.sections())
     }
 
@@ -47,7 +49,7 @@ def aws_names(text: str, origin: str) -> list[str]:
     return parser.sections()
 
 
-def _parsed(text: str, origin: str) -> configparser.RawConfigParser:
+def _parse(text: str, origin: str) -> configparser.RawConfigParser:
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(text, origin)
@@ -67,7 +69,7 @@ def _parsed(text: str, origin: str) -> configparser.RawConfigParser:
 
 
 def _malformed(origin: str, line: int, what: str) -> UsageError:
-    return at(
+    return locate_error(
         origin,
         line,
         UsageError(
@@ -77,7 +79,7 @@ def _malformed(origin: str, line: int, what: str) -> UsageError:
     )
 
 
-def _interpolated(options: Mapping[str, str]) -> dict[str, str]:
+def _interpolate(options: Mapping[str, str]) -> dict[str, str]:
     """Expand `%(name)s` and `%%` like ConfigParser; any other % is literal."""
 
     def fill(match: re.Match[str]) -> str:
@@ -156,7 +158,7 @@ class _Section:
         return int(written)
 
     def _wrong(self, option: str, error: UsageError, item: str = "") -> UsageError:
-        return at(self._origin, ini_line(self._text, self._name, option, item), error)
+        return locate_error(self._origin, ini_line(self._text, self._name, option, item), error)
 
 
 def _unique(names: list[str]) -> tuple[list[str], tuple[str, ...]]:

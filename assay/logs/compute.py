@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-COLLECTED = 1 << 20  # values sorted at once
+MAX_SORTED = 1 << 20  # values sorted at once
 _SIGN = 1 << 63
 
 
@@ -26,10 +26,10 @@ def compute(method: str, values: Values, skip: int = 0, workers: int = 0) -> flo
     """`workers` is DEEPLEARNING_WORKERS_COUNT: it divides a total."""
     if len(values) <= skip:
         raise NotComputableError(f"all {len(values)} values are among the {skip} skipped")
-    return METHODS[method](_Kept(values, skip), workers)
+    return METHODS[method](_Selection(values, skip), workers)
 
 
-class _Kept:
+class _Selection:
     """The values after the skipped ones, for repeated iteration."""
 
     def __init__(self, values: Values, skip: int) -> None:
@@ -50,15 +50,15 @@ def _sum(values: Iterable[float]) -> float:
         return math.nan
 
 
-def _mean(kept: _Kept, workers: int = 0) -> float:
+def _mean(kept: _Selection, workers: int = 0) -> float:
     return _sum(kept) / kept.count
 
 
-def _total(kept: _Kept, workers: int) -> float:
+def _total(kept: _Selection, workers: int) -> float:
     return _sum(kept) / (workers or 1)
 
 
-def _aggregate(kept: _Kept, workers: int) -> float:
+def _aggregate(kept: _Selection, workers: int) -> float:
     if not workers:
         raise NotComputableError(
             "average_aggregate needs DEEPLEARNING_WORKERS_COUNT, which is not set"
@@ -66,24 +66,24 @@ def _aggregate(kept: _Kept, workers: int) -> float:
     return _mean(kept) * workers
 
 
-def _deviation(kept: _Kept, workers: int) -> float:
+def _deviation(kept: _Selection, workers: int) -> float:
     if kept.count < 2:
         raise NotComputableError("std needs 2 values or more, but there is 1")
     mean = _mean(kept)
     return math.sqrt(_sum((value - mean) ** 2 for value in kept) / (kept.count - 1))
 
 
-def _first(kept: _Kept, workers: int) -> float:
+def _first(kept: _Selection, workers: int) -> float:
     return next(iter(kept))
 
 
-def _last(kept: _Kept, workers: int) -> float:
+def _last(kept: _Selection, workers: int) -> float:
     *_, chunk = kept.chunks()
     return chunk[-1]
 
 
 def _extreme(choose: Callable[..., float]) -> Method:
-    def extreme(kept: _Kept, workers: int) -> float:
+    def extreme(kept: _Selection, workers: int) -> float:
         extremes = [choose(chunk) for chunk in kept.chunks()]
         # comparisons with nan are false, so the result would depend on its position
         return math.nan if _has_nan(kept) else choose(extremes)
@@ -94,24 +94,24 @@ def _extreme(choose: Callable[..., float]) -> Method:
 def _percentile(share: float) -> Method:
     """Linear interpolation between ranks, as in numpy and the old driver."""
 
-    def percentile(kept: _Kept, workers: int) -> float:
+    def percentile(kept: _Selection, workers: int) -> float:
         if _has_nan(kept):
             return math.nan
         position = (kept.count - 1) * share
         low = math.floor(position)
-        below = _ranked(kept, low)
+        below = _value_at_rank(kept, low)
         if position == low:
             return below
-        return below + (_ranked(kept, low + 1) - below) * (position - low)
+        return below + (_value_at_rank(kept, low + 1) - below) * (position - low)
 
     return percentile
 
 
-def _has_nan(kept: _Kept) -> bool:
+def _has_nan(kept: _Selection) -> bool:
     return not math.isfinite(_sum(kept)) and any(map(math.isnan, kept))
 
 
-def _ranked(kept: _Kept, rank: int) -> float:
+def _value_at_rank(kept: _Selection, rank: int) -> float:
     """The exact value of a rank with bounded memory: 16 bits per pass."""
     import numpy
 
@@ -125,12 +125,12 @@ def _ranked(kept: _Kept, rank: int) -> float:
         digit = int(numpy.searchsorted(up_to, rank, side="right"))
         rank -= int(up_to[digit] - counts[digit])
         prefix, shift = prefix << 16 | digit, shift - 16
-        if shift == 0 or counts[digit] <= COLLECTED:
+        if shift == 0 or counts[digit] <= MAX_SORTED:
             ordered = numpy.sort(numpy.concatenate(list(_keys(kept, prefix, shift))))
             return _value(int(ordered[rank]))
 
 
-def _keys(kept: _Kept, prefix: int, shift: int) -> Iterator[NDArray[numpy.uint64]]:
+def _keys(kept: _Selection, prefix: int, shift: int) -> Iterator[NDArray[numpy.uint64]]:
     """Values with the leading bits `prefix`, as integers in the same order."""
     import numpy
 
@@ -149,7 +149,7 @@ def _value(key: int) -> float:
     return float(value)
 
 
-Method = Callable[[_Kept, int], float]
+Method = Callable[[_Selection, int], float]
 METHODS: dict[str, Method] = {
     "average": _mean,
     "average_aggregate": _aggregate,

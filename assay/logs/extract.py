@@ -13,19 +13,19 @@ from assay.logs.values import Values
 
 _OBJECT = re.compile(r'\{\s*"')
 
-SHOWN = 60  # characters of a bad text in messages
+MAX_QUOTED = 60  # characters of a bad text in messages
 
 
 class Extractor(Protocol):
     """Extracts values from texts of complete lines, once and in order."""
 
     literals: tuple[str, ...]  # a line without one of these has no value for it
-    finds: Finds
+    finds: ExtractedNumbers
 
     def take(self, text: str) -> None: ...
 
 
-class Finds:
+class ExtractedNumbers:
     """Extracted numbers, and matches without a number."""
 
     def __init__(self, unit: str) -> None:
@@ -42,21 +42,21 @@ class Finds:
         self.values.extend(parsed)
         self.last = next((text for text in reversed(texts) if text not in bad), self.last)
         for text in bad:
-            self.refuse(f"'{text[:SHOWN]}' is not one number")
+            self.refuse(f"'{text[:MAX_QUOTED]}' is not one number")
 
     def refuse(self, reason: str) -> None:
         self.first_bad = self.first_bad or reason
         self.bad += 1
 
 
-class ByPattern:
+class PatternExtractor:
     """A regular expression. The number is its only group, the group `value`, or the whole match; of
     several groups exactly one may match."""
 
     def __init__(self, pattern: Pattern, unit: str = "") -> None:
         self.crossing = pattern.crossing
         self.literals = pattern.literals
-        self.finds = Finds(unit)
+        self.finds = ExtractedNumbers(unit)
         self._regex = pattern.regex
         named = pattern.regex.groupindex.get("value")
         self._group = named if named else min(1, pattern.regex.groups)
@@ -95,14 +95,14 @@ class ByPattern:
                 )
 
 
-class ByDocument:
+class JsonExtractor:
     """A field of JSON objects, one per line, with any text before or after."""
 
     def __init__(self, path: Sequence[str], marks: tuple[str, ...] = (), unit: str = "") -> None:
         quoted = [json.dumps(part) for part in path if part.isascii()]
         # {"a.b": 1} matches the path a.b too, so only a single name is always quoted
         self.literals = (*marks, *(quoted if len(path) == 1 else [q[1:-1] for q in quoted]))
-        self.finds = Finds(unit)
+        self.finds = ExtractedNumbers(unit)
         self._path = path
         self._decode = json.JSONDecoder().raw_decode  # it reads NaN and Infinity
 
@@ -113,7 +113,7 @@ class ByDocument:
                 value = self._look_up(self._document(line))
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
                     if value is not Missing:
-                        self.finds.refuse(f"{json.dumps(value)[:SHOWN]} is no number")
+                        self.finds.refuse(f"{json.dumps(value)[:MAX_QUOTED]} is no number")
                 else:
                     texts.append(str(value))
         self.finds.add(texts)
@@ -136,7 +136,7 @@ class ByDocument:
         return document
 
 
-class ByMllog(ByDocument):
+class MllogExtractor(JsonExtractor):
     """The value of one key of MLPerf's `:::MLLOG` lines: `eval_accuracy`, or a field of an
     object as `tracked_stats.throughput`."""
 
@@ -155,11 +155,11 @@ class Missing:
     """Marker of a missing field; null is a value."""
 
 
-def by_json(path: str, unit: str = "") -> ByDocument:
-    return ByDocument(path.split("."), unit=unit)
+def json_extractor(path: str, unit: str = "") -> JsonExtractor:
+    return JsonExtractor(path.split("."), unit=unit)
 
 
-def by_key(key: str, unit: str = "") -> ByPattern:
+def key_extractor(key: str, unit: str = "") -> PatternExtractor:
     """`key=12.5`, `key: 12.5` or `"key": "12.5"`, the key being a whole word."""
     text = rf"(?<![\w.-]){re.escape(key)}[\"']?[ \t]*[=:][ \t]*[\"']?{{quantity}}"
-    return ByPattern(compile_pattern(text), unit)
+    return PatternExtractor(compile_pattern(text), unit)

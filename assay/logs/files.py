@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 from assay.core.units import seconds
 from assay.logs.aws import aws_names, read_aws
-from assay.logs.paths import at, toml_line
+from assay.logs.paths import locate_error, toml_line
 from assay.logs.task import FieldError, Metric, Task
 
 _OWN = {"name", "origin", "notes"}  # set by the reader, not in files
@@ -32,7 +32,7 @@ def find_task(path: str | Path, name: str) -> Task:
     text = _text(Path(path))
     names = (toml_names if _is_toml(path) else aws_names)(text, str(path))
     if name not in names:
-        raise unknown(f"task in {path}", name, names)
+        raise unknown_name_error(f"task in {path}", name, names)
     return (read_toml if _is_toml(path) else read_aws)(text, str(path), name)[name]
 
 
@@ -86,24 +86,28 @@ def _tables(text: str, origin: str) -> dict[str, Any]:
         ) from None
     for name in document:
         if name != "tasks":
-            raise at(origin, toml_line(text, [name]), unknown("table", name, ["tasks"]))
+            raise locate_error(
+                origin, toml_line(text, [name]), unknown_name_error("table", name, ["tasks"])
+            )
     tasks: dict[str, Any] = document.get("tasks", {})
-    _expect(tasks, dict, "tasks", "a table [tasks.NAME]", at_line=(origin, text, ["tasks"]))
+    _check_type(tasks, dict, "tasks", "a table [tasks.NAME]", at_line=(origin, text, ["tasks"]))
     return tasks
 
 
 def _task(name: str, table: Any, origin: str, text: str) -> Task:
     path = ["tasks", name]
-    _expect(table, dict, name, "a table", at_line=(origin, text, path))
+    _check_type(table, dict, name, "a table", at_line=(origin, text, path))
     metrics = table.get("metrics", {})
-    _expect(metrics, dict, "metrics", "a table", at_line=(origin, text, [*path, "metrics"]))
+    _check_type(metrics, dict, "metrics", "a table", at_line=(origin, text, [*path, "metrics"]))
     metric_records = []
     for metric, settings in metrics.items():
         metric_path = [*path, "metrics", metric]
         if isinstance(settings, str):
             settings = {"pattern": settings}
-        _expect(settings, dict, metric, "a table or a pattern", at_line=(origin, text, metric_path))
-        record = _made(
+        _check_type(
+            settings, dict, metric, "a table or a pattern", at_line=(origin, text, metric_path)
+        )
+        record = _make_record(
             Metric, settings | {"name": metric}, METRIC_FIELDS, origin, text, metric_path
         )
         metric_records.append(record)
@@ -112,13 +116,13 @@ def _task(name: str, table: Any, origin: str, text: str) -> Task:
         try:
             plain["timeout"] = seconds(plain["timeout"])
         except UsageError as error:
-            raise at(origin, toml_line(text, [*path, "timeout"]), error) from None
+            raise locate_error(origin, toml_line(text, [*path, "timeout"]), error) from None
     plain |= {"name": name, "origin": origin}
-    task: Task = _made(Task, plain, TASK_FIELDS, origin, text, path)
+    task: Task = _make_record(Task, plain, TASK_FIELDS, origin, text, path)
     return msgspec.structs.replace(task, metrics=tuple(metric_records))
 
 
-def _made(
+def _make_record(
     kind: Any,
     settings: Mapping[str, Any],
     fields: Iterable[str],
@@ -129,32 +133,32 @@ def _made(
     noun = kind.__name__.lower()
     for name in settings:
         if name not in {*fields, *_OWN}:
-            raise at(
+            raise locate_error(
                 origin,
                 toml_line(text, [*path, name]),
-                unknown(f"setting of a {noun}", name, fields),
+                unknown_name_error(f"setting of a {noun}", name, fields),
             )
     try:
         return msgspec.convert(settings, kind)
     except FieldError as error:
-        raise at(origin, toml_line(text, [*path, error.field]), error) from None
+        raise locate_error(origin, toml_line(text, [*path, error.field]), error) from None
     except msgspec.ValidationError as error:
         what, _, json_path = str(error).partition(" - at `$.")
         field = json_path.rstrip("`").partition("[")[0]
-        raise at(
+        raise locate_error(
             origin,
             toml_line(text, [*path, field]),
             UsageError(f"{field} of the {noun} '{path[-1]}' is invalid: {what}."),
         ) from None
 
 
-def _expect(
+def _check_type(
     value: object, kind: type, name: str, expected: str, at_line: tuple[str, str, list[str]]
 ) -> None:
     if not isinstance(value, kind):
         origin, text, path = at_line
         wrong = UsageError(f"'{name}' is {json.dumps(value)}, but has to be {expected}.")
-        raise at(origin, toml_line(text, path), wrong)
+        raise locate_error(origin, toml_line(text, path), wrong)
 
 
 def write_toml(tasks: Iterable[Task]) -> str:

@@ -25,14 +25,14 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
-class Overridden:
+class OverrideResult:
     """The changed command, and overrides without a matching option."""
 
     command: Command
     unused: tuple[str, ...]
 
 
-def override(command: Command, values: Mapping[str, Value]) -> Overridden:
+def override(command: Command, values: Mapping[str, Value]) -> OverrideResult:
     """Replace the arguments of options.
 
     num_gpus 0 removes the option. A list of devices (`--gpus 1,0,2,3`) keeps its first num_gpus
@@ -40,12 +40,12 @@ def override(command: Command, values: Mapping[str, Value]) -> Overridden:
     """
     unused = []
     for name, value in values.items():
-        changed = _one(command, name, value)
+        changed = _override_one(command, name, value)
         if changed is None:
             unused.append(name)
         else:
             command = changed
-    return Overridden(command, tuple(unused))
+    return OverrideResult(command, tuple(unused))
 
 
 def fill(command: Command, values: Mapping[str, Value]) -> Command:
@@ -82,18 +82,18 @@ def needs_shell(command: str) -> bool:
     return bool(_SHELL.search(bare) or re.match(r"\s*(?:\w+=|cd\s|source\s|\.\s|export\s)", bare))
 
 
-def _one(command: Command, name: str, value: Value) -> Command | None:
+def _override_one(command: Command, name: str, value: Value) -> Command | None:
     """The command with one override, or None without such an option."""
 
     def replacement(old: str) -> str:
         return _gpus(old, int(value)) if name == "num_gpus" else str(value)
 
     if isinstance(command, str):
-        return _in_text(command, OPTIONS[name], replacement)
-    return _in_words(command, OPTIONS[name], replacement)
+        return _override_text(command, OPTIONS[name], replacement)
+    return _override_words(command, OPTIONS[name], replacement)
 
 
-def _in_words(
+def _override_words(
     words: tuple[str, ...], options: tuple[str, ...], replacement: Callable[[str], str]
 ) -> tuple[str, ...] | None:
     for index, word in enumerate(words):
@@ -109,7 +109,9 @@ def _in_words(
     return None
 
 
-def _in_text(text: str, options: tuple[str, ...], replacement: Callable[[str], str]) -> str | None:
+def _override_text(
+    text: str, options: tuple[str, ...], replacement: Callable[[str], str]
+) -> str | None:
     """Override an option in a text, preserving quotes and shell syntax."""
     words = list(_WORD.finditer(text))
     for index, word in enumerate(words):

@@ -14,7 +14,7 @@ _SECTION = re.compile(r"\s*\[([^\]]+)\]\s*(?:[#;].*)?$")
 _OPTION = re.compile(r"\s*([^\s#;=:\[][^=:]*?)\s*[=:]")
 
 
-def at(origin: str, line: int, error: UsageError) -> UsageError:
+def locate_error(origin: str, line: int, error: UsageError) -> UsageError:
     """The error prefixed with file and line."""
     location = f"{origin}, line {line}" if line else origin
     return UsageError(f"{location}: {error}", hint=error.hint)
@@ -32,7 +32,7 @@ def toml_line(text: str, path: Sequence[str]) -> int:
             key, equals, rest = line.partition("=")
             here = (*table, *_names(f"{key} = 0")) if equals else ()
             following = path[len(here)] if len(path) > len(here) else ""
-            if here == tuple(path[: len(here)]) and following and _spelled(following, rest):
+            if here == tuple(path[: len(here)]) and following and _has_key(following, rest):
                 here = (*here, following)
         depth = min(len(here), len(path))
         if depth > deepest and here[:depth] == tuple(path[:depth]):
@@ -53,11 +53,11 @@ def _names(setting: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _spelled(name: str, inline: str) -> bool:
+def _has_key(name: str, inline: str) -> bool:
     return re.search(rf"[{{,]\s*['\"]?{re.escape(name)}['\"]?\s*[=.]", inline) is not None
 
 
-def section_alone(text: str, section: str, sections: Sequence[str]) -> str:
+def blank_other_sections(text: str, section: str, sections: Sequence[str]) -> str:
     """The text with lines of other sections blanked, to keep line numbers."""
     lines, inside = [], True
     for line in text.split("\n"):

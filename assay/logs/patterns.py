@@ -51,7 +51,7 @@ def compile_pattern(source: str) -> Pattern:
             hint="Put a backslash before a literal bracket, dot or star.",
         ) from None
     tree = parser.parse(text, FLAGS)
-    if any(_of(tree, {codes.AT_BEGINNING_STRING, codes.AT_END_STRING})):
+    if any(_find_anchors(tree, {codes.AT_BEGINNING_STRING, codes.AT_END_STRING})):
         raise UsageError(
             f"The pattern '{source}' matches at an end of the whole log (\\A or \\Z).",
             hint="Write ^ and $: the ends of a line.",
@@ -76,12 +76,12 @@ def _replace_unescaped(text: str, idiom: str) -> str:
     )
 
 
-def _of(tree: Any, anchors: set[Any]) -> Iterator[bool]:
+def _find_anchors(tree: Any, anchors: set[Any]) -> Iterator[bool]:
     for code, argument in tree:
         if code is codes.AT and argument in anchors:
             yield True
         for part in _inside(code, argument):
-            yield from _of(part, anchors)
+            yield from _find_anchors(part, anchors)
 
 
 def _inside(code: Any, argument: Any) -> tuple[Any, ...]:
@@ -145,14 +145,14 @@ def _runs(tree: Any) -> Iterator[str]:
         if run:
             yield run
         run = ""
-        if _always(code, argument):
+        if _is_mandatory(code, argument):
             for part in _inside(code, argument):
                 yield from _runs(part)
     if run:
         yield run
 
 
-def _always(code: Any, argument: Any) -> bool:
+def _is_mandatory(code: Any, argument: Any) -> bool:
     """Whether the content of a node is a literal part of every match."""
     if code is codes.SUBPATTERN:
         return not argument[1] & re.IGNORECASE

@@ -13,7 +13,13 @@ import msgspec
 from assay.core.errors import signal_name
 from assay.core.records import Status
 from assay.logs.compute import NotComputableError, compute
-from assay.logs.extract import ByMllog, ByPattern, Extractor, by_json, by_key
+from assay.logs.extract import (
+    Extractor,
+    MllogExtractor,
+    PatternExtractor,
+    json_extractor,
+    key_extractor,
+)
 from assay.logs.numbers import number
 from assay.logs.patterns import compile_pattern
 from assay.logs.scan import Scanner
@@ -23,11 +29,11 @@ from assay.logs.values import Values
 
 CHUNK = 1 << 16  # bytes per read: larger chunks are slower, as memory is allocated anew
 TAIL = 1 << 14  # characters of the end, to classify the exit
-RAW = 10_000  # values of a metric that are returned
-CHECKED = 1_000_000  # values to check a closing mean with
+MAX_RAW = 10_000  # values of a metric that are returned
+MAX_CHECKED = 1_000_000  # values to check a closing mean with
 
 
-class FoundMetric(msgspec.Struct, frozen=True, kw_only=True):
+class MetricOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of one metric; it has a value even if a bound makes it a failure."""
 
     metric: Metric
@@ -46,7 +52,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Status
     reason: str
-    metrics: tuple[FoundMetric, ...]
+    metrics: tuple[MetricOutcome, ...]
     bytes: int
 
 
@@ -58,7 +64,7 @@ class LogReader:
         self._workers = workers
         self._extractors = [_extractor(metric) for metric in metrics]
         self._closings = {
-            metric.name: ByPattern(compile_pattern(metric.closing), metric.unit)
+            metric.name: PatternExtractor(compile_pattern(metric.closing), metric.unit)
             for metric in metrics
             if metric.closing
         }
@@ -88,14 +94,14 @@ class LogReader:
         """Outcomes of all metrics and the command; without an exit status the log is classified."""
         self._take(self._lines.finish())
         self._scanner.finish()
-        status, reason = ending(self._tail, returncode)
+        status, reason = classify_exit(self._tail, returncode)
         outcomes = tuple(
             self._outcome(metric, extractor)
             for metric, extractor in zip(self._metrics, self._extractors, strict=True)
         )
         bad = [outcome for outcome in outcomes if outcome.status != "ok"]
         if status == "ok" and bad:
-            status, reason = "failed", _summed_up(bad, len(outcomes))
+            status, reason = "failed", _failure_summary(bad, len(outcomes))
         self.close()
         return Outcome(status=status, reason=reason, metrics=outcomes, bytes=self._lines.bytes)
 
@@ -108,28 +114,28 @@ class LogReader:
             self._tail = (self._tail + text[-TAIL:])[-TAIL:]
             self._scanner.feed(text)
 
-    def _outcome(self, metric: Metric, extractor: Extractor) -> FoundMetric:
+    def _outcome(self, metric: Metric, extractor: Extractor) -> MetricOutcome:
         finds = extractor.finds
         count = len(finds.values)
         bad = f"{finds.bad} of the matches have no number; the first: {finds.first_bad}"
         if not count:
             reason = bad if finds.bad else f"{_source(metric)} was not in the log"
-            return FoundMetric(metric=metric, status="failed", reason=reason)
-        outcome = FoundMetric(
+            return MetricOutcome(metric=metric, status="failed", reason=reason)
+        outcome = MetricOutcome(
             metric=metric, status="ok", count=count, notes=(bad,) if finds.bad else ()
         )
         try:
             value = compute(metric.compute, finds.values, metric.skip, self._workers)
         except NotComputableError as error:
             return msgspec.structs.replace(outcome, status="failed", reason=str(error))
-        reason = _no_good(metric, value)
+        reason = _failure_reason(metric, value)
         return msgspec.structs.replace(
             outcome,
             status="failed" if reason else "ok",
             reason=reason,
             value=value,
             computed=True,
-            raw=_up_to(RAW, finds.values, metric.skip),
+            raw=_all_values(MAX_RAW, finds.values, metric.skip),
             closing=self._closing(metric, extractor),
             notes=(*outcome.notes, *_not_finite(finds.values)),
         )
@@ -138,7 +144,7 @@ class LogReader:
         closing = self._closings.get(metric.name)
         if not closing or not closing.finds.last:
             return None
-        values = _up_to(CHECKED, extractor.finds.values)
+        values = _all_values(MAX_CHECKED, extractor.finds.values)
         if not values or not all(map(math.isfinite, values)):
             return None
         return check_closing(closing.finds.last, values, metric.skip)
@@ -146,12 +152,12 @@ class LogReader:
 
 def _extractor(metric: Metric) -> Extractor:
     if metric.json:
-        return by_json(metric.json, metric.unit)
+        return json_extractor(metric.json, metric.unit)
     if metric.mllog:
-        return ByMllog(metric.mllog, metric.unit)
+        return MllogExtractor(metric.mllog, metric.unit)
     if metric.key:
-        return by_key(metric.key, metric.unit)
-    return ByPattern(compile_pattern(metric.pattern), metric.unit)
+        return key_extractor(metric.key, metric.unit)
+    return PatternExtractor(compile_pattern(metric.pattern), metric.unit)
 
 
 def _source(metric: Metric) -> str:
@@ -159,13 +165,13 @@ def _source(metric: Metric) -> str:
     return f"the {kind} '{getattr(metric, kind)}'"
 
 
-def _up_to(limit: int, values: Values, skip: int = 0) -> tuple[float, ...]:
+def _all_values(limit: int, values: Values, skip: int = 0) -> tuple[float, ...]:
     """All values, or none if there are more than the limit."""
     many = len(values) - skip > limit
     return () if many else tuple(chain.from_iterable(values.chunks(skip)))
 
 
-def _no_good(metric: Metric, value: float) -> str:
+def _failure_reason(metric: Metric, value: float) -> str:
     """Why a computed value is a failure: not finite or out of bounds."""
     if not math.isfinite(value):
         return f"its value is {value:g}"
@@ -189,7 +195,7 @@ def _not_finite(values: Values) -> tuple[str, ...]:
     return (f"{len(positions)} values are nan or infinite; the first is value {positions[0]}",)
 
 
-def _summed_up(bad: Sequence[FoundMetric], count: int) -> str:
+def _failure_summary(bad: Sequence[MetricOutcome], count: int) -> str:
     first = f"{bad[0].metric.name}: {bad[0].reason}"
     return f"{len(bad)} of {count} metrics failed; {first}"
 
@@ -255,7 +261,7 @@ def _sentence(value: float, mean: float, rule: str) -> str:
     return f"{start}: what it printed is the {rule}." if rule else f"{start}."
 
 
-LAST = 40  # lines of the end that are searched
+LAST_LINES = 40  # lines of the end that are searched
 
 _OUT_OF_MEMORY = re.compile(
     r"out of memory|OutOfMemory|\bOOM\b|ResourceExhausted|RESOURCE_EXHAUSTED"
@@ -266,24 +272,24 @@ _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*", re
 _TRACEBACK = "Traceback (most recent call last)"
 
 
-def ending(tail: str, returncode: int | None = None) -> tuple[Status, str]:
+def classify_exit(tail: str, returncode: int | None = None) -> tuple[Status, str]:
     """Status and reason, from the exit status or else from the end of the log."""
     if returncode == 0:
         return "ok", ""
-    lines = [line for line in tail.split("\n") if line.strip()][-LAST:]
+    lines = [line for line in tail.split("\n") if line.strip()][-LAST_LINES:]
     end = "\n".join(lines)
     memory = next((line for line in reversed(lines) if _OUT_OF_MEMORY.search(line)), "")
     if returncode is None:
-        return _from_log(lines, memory, end)
-    how = _how(returncode)
+        return _classify_log(lines, memory, end)
+    how = _exit_text(returncode)
     if memory:
         return "out-of-memory", f"{how}: {memory.strip()[:200]}"
-    last = _raised(end) or (lines[-1].strip() if lines else "it printed nothing")
+    last = _exception_line(end) or (lines[-1].strip() if lines else "it printed nothing")
     return ("crashed" if returncode < 0 else "failed"), f"{how}: {last[:200]}"
 
 
-def _from_log(lines: list[str], memory: str, end: str) -> tuple[Status, str]:
-    raised = _raised(end)
+def _classify_log(lines: list[str], memory: str, end: str) -> tuple[Status, str]:
+    raised = _exception_line(end)
     # Programs may continue after caught errors: only an error at the end counts.
     if memory and (raised or memory in lines[-3:]):
         return "out-of-memory", f"the log ends with: {memory.strip()[:200]}"
@@ -294,7 +300,7 @@ def _from_log(lines: list[str], memory: str, end: str) -> tuple[Status, str]:
     return "ok", ""
 
 
-def _raised(end: str) -> str:
+def _exception_line(end: str) -> str:
     """Last line of a traceback at the end, if at most a few lines follow."""
     start = end.rfind(_TRACEBACK)
     exceptions = list(_RAISED.finditer(end, start)) if start >= 0 else []
@@ -303,7 +309,7 @@ def _raised(end: str) -> str:
     return exceptions[-1][0].strip()
 
 
-def _how(returncode: int) -> str:
+def _exit_text(returncode: int) -> str:
     if returncode >= 0:
         return f"the command ended with exit status {returncode}"
     return f"the command was ended by {signal_name(-returncode)}"

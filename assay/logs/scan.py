@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.logs.extract import ByPattern, Extractor
+from assay.logs.extract import Extractor, PatternExtractor
 
 WINDOW = 16  # lines that a match may span
 SMALL = 4096  # characters; no probes for shorter blocks
 SAMPLE = 1 << 15  # characters to choose probes from
-AGAIN = 1024  # blocks until probes are chosen again
+REFRESH_BLOCKS = 1024  # blocks until probes are chosen again
 GRAM = 4  # length of substrings that literals may share
 
 # Rough costs in seconds, measured with CPython 3.11; only their ratios matter.
@@ -34,7 +34,7 @@ class Scanner:
         crossing = [
             extractor
             for extractor in all_extractors
-            if isinstance(extractor, ByPattern) and extractor.crossing
+            if isinstance(extractor, PatternExtractor) and extractor.crossing
         ]
         self._lone = [extractor for extractor in all_extractors if extractor not in crossing]
         self._window = _Window(crossing) if crossing else None
@@ -51,7 +51,7 @@ class Scanner:
             return
         if not self._left:
             self._everywhere, self._probes = _choose(self._lone, block[:SAMPLE])
-            self._left = AGAIN
+            self._left = REFRESH_BLOCKS
         self._left -= 1
         _take(self._everywhere, block)
         for probe in self._probes:
@@ -74,7 +74,7 @@ def _take(extractors: Sequence[Extractor], text: str) -> None:
 class _Window:
     """Patterns that cross lines see every line with the next ones."""
 
-    def __init__(self, extractors: list[ByPattern]) -> None:
+    def __init__(self, extractors: list[PatternExtractor]) -> None:
         self._extractors = extractors
         self._starts = [0] * len(extractors)
         self._text = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-LONGEST = 1 << 20  # bytes of a line; longer ones are split, to bound memory
+MAX_LINE = 1 << 20  # bytes of a line; longer ones are split, to bound memory
 
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*([@-~])"  # colours and cursor moves
@@ -18,13 +18,13 @@ _BACKSPACES = re.compile("\b+")
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
+def _decode_latin_1(error: UnicodeError) -> tuple[str, int]:
     """Error handler: decode invalid UTF-8 as Latin-1."""
     assert isinstance(error, UnicodeDecodeError)
     return error.object[error.start : error.end].decode("latin-1"), error.end
 
 
-codecs.register_error("assay-latin-1", _as_latin_1)
+codecs.register_error("assay-latin-1", _decode_latin_1)
 
 
 class Lines:
@@ -43,10 +43,10 @@ class Lines:
     def feed(self, chunk: bytes) -> str:
         """The lines that are complete now, with line ends, or ""."""
         self.bytes += len(chunk)
-        if len(chunk) <= LONGEST:
+        if len(chunk) <= MAX_LINE:
             return self._feed(chunk)
-        pieces = range(0, len(chunk), LONGEST)
-        return "".join(self._feed(chunk[start : start + LONGEST]) for start in pieces)
+        pieces = range(0, len(chunk), MAX_LINE)
+        return "".join(self._feed(chunk[start : start + MAX_LINE]) for start in pieces)
 
     def finish(self) -> str:
         """The rest without a line end."""
@@ -79,8 +79,8 @@ class Lines:
 
     def _complete_lines(self, data: bytes) -> str:
         before = b""
-        while len(data) > LONGEST and not _LINE_END.search(data, 0, LONGEST + 1):
-            before, data = before + data[:LONGEST] + b"\n", data[LONGEST:]
+        while len(data) > MAX_LINE and not _LINE_END.search(data, 0, MAX_LINE + 1):
+            before, data = before + data[:MAX_LINE] + b"\n", data[MAX_LINE:]
         # A \r at the very end may be half of \r\n; every other one ends a line.
         end = 1 + max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1))
         self._rest = data[end:]

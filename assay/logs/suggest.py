@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import nan
 
 from assay.core.findings import Table
-from assay.logs.extract import ByPattern
+from assay.logs.extract import PatternExtractor
 from assay.logs.numbers import NUMBER, number
 from assay.logs.patterns import compile_pattern
 from assay.logs.reader import Outcome
@@ -146,10 +146,12 @@ class Suggester:
             self._slots[key].add(match[0])
 
 
-def confirmed(suggestions: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric, ...]:
+def confirm_suggestions(
+    suggestions: Sequence[Suggestion], log: Iterable[bytes]
+) -> tuple[Metric, ...]:
     """Metrics whose patterns reproduce their numbers in the same log."""
     extractors = [
-        ByPattern(compile_pattern(suggestion.metric.pattern)) for suggestion in suggestions
+        PatternExtractor(compile_pattern(suggestion.metric.pattern)) for suggestion in suggestions
     ]
     scanner, lines = Scanner(extractors), Lines()
     for chunk in log:
@@ -165,7 +167,7 @@ def confirmed(suggestions: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[
     )
 
 
-def _same(suggestion: Suggestion, extractor: ByPattern) -> bool:
+def _same(suggestion: Suggestion, extractor: PatternExtractor) -> bool:
     values, digest = extractor.finds.values, 0
     for chunk in values.chunks():
         digest = zlib.crc32(chunk.tobytes(), digest)

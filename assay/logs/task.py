@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 from assay.logs.compute import METHODS
 from assay.logs.patterns import compile_pattern
 
@@ -48,7 +48,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 hint=f"Give one of {', '.join(SOURCES)}.",
             )
         if self.compute not in METHODS:
-            wrong = unknown("compute method", self.compute, METHODS)
+            wrong = unknown_name_error("compute method", self.compute, METHODS)
             raise FieldError("compute", str(wrong), wrong.hint)
         for field in ("pattern", "closing"):
             try:

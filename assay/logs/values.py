@@ -7,14 +7,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-KEPT = 1 << 15  # values held in memory
+MAX_RECENT = 1 << 15  # values held in memory
 _SIZE = 8  # bytes of a double
 
 
 class Values:
     """A list of floats with bounded memory."""
 
-    def __init__(self, limit: int = KEPT) -> None:
+    def __init__(self, limit: int = MAX_RECENT) -> None:
         self._kept = limit
         self._recent: array[float] = array("d")
         self._file: IO[bytes] | None = None

@@ -14,7 +14,7 @@ from assay.measure.git import run_git
 
 DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}(T[\d:]+)?)?)?")
 KINDS = ("label", "tag", "commit", "date")
-MOST = 10  # points of a candidate: older ones were checked before
+MAX_CANDIDATES = 10  # points of a candidate: older ones were checked before
 
 
 class Sides(NamedTuple):
@@ -39,7 +39,7 @@ def choose(since: str, store: Store) -> Baseline:
         return {"label": _label, "tag": _tag, "commit": _commit, "date": _date}[kind](text, store)
     if DATE.fullmatch(since):
         return _date(since, store)
-    if hash_of(since):
+    if commit_hash_of(since):
         return _commit(since, store)
     if store.count(Query(label=since)):
         return _label(since, store)
@@ -50,17 +50,17 @@ def choose(since: str, store: Store) -> Baseline:
 
 
 def _label(text: str, store: Store) -> Baseline:
-    return _named(Query(label=text), f"label {text}", store)
+    return _match_name(Query(label=text), f"label {text}", store)
 
 
 def _tag(text: str, store: Store) -> Baseline:
     name, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"tag:{text} has no value.", hint="As in: --since tag:gpu=H200")
-    return _named(Query(tags={name: value}), f"tag {text}", store)
+    return _match_name(Query(tags={name: value}), f"tag {text}", store)
 
 
-def _named(query: Query, text: str, store: Store) -> Baseline:
+def _match_name(query: Query, text: str, store: Store) -> Baseline:
     """The baseline: results of a query; the candidate: what was measured after the last of them."""
     rows = {result.id for result in store.results(query)}
     if not rows:
@@ -71,7 +71,7 @@ def _named(query: Query, text: str, store: Store) -> Baseline:
     def sides(points: Sequence[Point]) -> Sides:
         chosen = [point for point in points if point.id in rows]
         last = max((point.started for point in chosen), default="")
-        return Sides(chosen, [p for p in points if chosen and p.started > last][-MOST:])
+        return Sides(chosen, [p for p in points if chosen and p.started > last][-MAX_CANDIDATES:])
 
     return Baseline(text, sides)
 
@@ -79,14 +79,14 @@ def _named(query: Query, text: str, store: Store) -> Baseline:
 def _date(text: str, store: Store) -> Baseline:
     def sides(points: Sequence[Point]) -> Sides:
         before = [point for point in points if point.started < text]
-        return Sides(before, list(points[len(before) :])[-MOST:])
+        return Sides(before, list(points[len(before) :])[-MAX_CANDIDATES:])
 
     return Baseline(f"before {text}", sides)
 
 
 def _commit(text: str, store: Store) -> Baseline:
     """The baseline: points at the commit or before it; the candidate: of any other commit."""
-    commit = hash_of(text)
+    commit = commit_hash_of(text)
     if not commit:
         raise UsageError(
             f"There is no commit '{text}' in this repository.", hint="To see them: git log"
@@ -97,12 +97,12 @@ def _commit(text: str, store: Store) -> Baseline:
         old = [point for point in points if point.commit in before]
         last = max((point.started for point in old), default="")
         new = [p for p in points if p.commit and p.commit not in before and p.started >= last]
-        return Sides(old, new[-MOST:])
+        return Sides(old, new[-MAX_CANDIDATES:])
 
     return Baseline(f"commit {text} ({commit[:10]})", sides)
 
 
-def hash_of(text: str) -> str:
+def commit_hash_of(text: str) -> str:
     try:
         return run_git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
     except AssayError:

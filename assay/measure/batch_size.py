@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.backends.options import on_cpu
+from assay.backends.options import runs_on_cpu
 from assay.core import registry
 from assay.core.errors import EndingError
 from assay.core.messages import Open, TakeSamples
@@ -20,15 +20,15 @@ from assay.core.records import Case, Procedure, Value
 from assay.measure import plan
 from assay.measure.process import WorkerProcess
 
-MOST = 1 << 20  # items
-FINE = 32  # the search ends when the interval is at most 1/FINE of the size
-TRY = 60.0  # seconds; a size that needs longer for two steps ends the search
+MAX_SIZE = 1 << 20  # items
+RESOLUTION = 32  # the search ends when the interval is at most 1/RESOLUTION of the size
+MAX_TRIAL_SECONDS = 60.0  # seconds; a size that needs longer for two steps ends the search
 SHARE = 0.8  # of the available memory, for a worker on the CPU
 
 Search = dict[str, Value]
 
 
-def settled(
+def resolve_batch_size(
     case: Case,
     folder: Path,
     procedure: Procedure,
@@ -45,35 +45,35 @@ def settled(
         return case, {}
     start = int(registry.workload(case.workload).params["batch_size"])
     if registry.backend(case.backend).refuses(case):
-        return _sized(case, start), {}
+        return _with_size(case, start), {}
     if memory is None:
-        memory = int(SHARE * available_memory()) if on_cpu(case) else 0
+        memory = int(SHARE * available_memory()) if runs_on_cpu(case) else 0
     tried: dict[int, str] = {}
 
     def fits(size: int) -> bool:
-        tried[size] = _ending(
-            _sized(case, size), folder / f"batch-{size}", procedure, progress, memory
+        tried[size] = _ending_reason(
+            _with_size(case, size), folder / f"batch-{size}", procedure, progress, memory
         )
         return tried[size] == "ok"
 
-    maximum = largest(fits, start)
+    maximum = find_largest(fits, start)
     if set(tried.values()) == {"skipped"}:
-        return _sized(case, start), {}
+        return _with_size(case, start), {}
     search: Search = {
         "batch_size_search": ", ".join(f"{size} {ending}" for size, ending in tried.items()),
         "batch_size_memory": memory,
     }
-    return _sized(case, max(1, maximum)), search
+    return _with_size(case, max(1, maximum)), search
 
 
-def largest(fits: Callable[[int], bool], start: int, most: int = MOST) -> int:
+def find_largest(fits: Callable[[int], bool], start: int, most: int = MAX_SIZE) -> int:
     """Double `start` until a size does not fit, then bisect; 0 if no size fits."""
     low, high = 0, start
     while high <= most and fits(high):
         low, high = high, 2 * high
     if high > most:
         return low
-    while high - low > max(1, low // FINE):
+    while high - low > max(1, low // RESOLUTION):
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
@@ -92,11 +92,11 @@ def available_memory() -> int:
     return available if limit.strip() == "max" else min(available, int(limit) - int(used))
 
 
-def _sized(case: Case, size: int) -> Case:
+def _with_size(case: Case, size: int) -> Case:
     return msgspec.structs.replace(case, params={**case.params, "batch_size": size})
 
 
-def _ending(
+def _ending_reason(
     case: Case, folder: Path, procedure: Procedure, progress: ProgressCallback, memory: int
 ) -> str:
     """The status of two steps at this size: the second also needs what the first allocated."""
@@ -104,7 +104,7 @@ def _ending(
     progress(Progress(case=named, phase="open", left=procedure.budget))
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with WorkerProcess(named, folder, min(procedure.timeout, TRY)) as child:
+        with WorkerProcess(named, folder, min(procedure.timeout, MAX_TRIAL_SECONDS)) as child:
             for order in (
                 Open(case=case, memory=memory, outputs=False),
                 TakeSamples(steps=2, count=1, seconds=0.0),

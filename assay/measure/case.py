@@ -14,7 +14,7 @@ import msgspec
 from assay.core import registry
 from assay.core.contracts import Refusing
 from assay.core.errors import EndingError
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.messages import (
     CheckWait,
     GetOutputs,
@@ -34,7 +34,7 @@ from assay.measure.process import WorkerProcess
 from assay.measure.result_builder import NO_FACTS, Piece, ResultBuilder
 from assay.stats import estimates, generation
 
-NO_TEXT = "only text generation has {metric}; of transformer-decoder: task=generate"
+NO_GENERATION_HINT = "only text generation has {metric}; of transformer-decoder: task=generate"
 OUT_OF_TIME = "the budget ended before it was warm"
 TOKENS = 0.5  # of the budget, in addition, to time the tokens of text generation
 
@@ -44,7 +44,7 @@ class HeatEntry(NamedTuple):
 
     name: str
     case: Case
-    case_dir: CasePlace
+    case_dir: CaseDir
     known: Mapping[str, Value] = NO_FACTS  # from an earlier process; not requested again
     steps: int = 0  # per sample, in that process; 0: calibrate
     memory: float = 0.0  # bytes used by that process; 0: not known
@@ -105,17 +105,19 @@ class OpenCase:
         if not self._worker:
             return
         with self._phase("build"):
-            opened = self._opened = sampling.first_of(self._worker.answers(), Opened)
+            opened = self._opened = sampling.read_until(self._worker.answers(), Opened)
             self.add(opened)
             if self._procedure.metric in generation.TIMED and not opened.generates:
-                raise EndingError("skipped", NO_TEXT.format(metric=self._procedure.metric))
+                raise EndingError(
+                    "skipped", NO_GENERATION_HINT.format(metric=self._procedure.metric)
+                )
             self.add(Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,)))
 
     def get_outputs(self) -> None:
         """Must come before a step changes the weights."""
         if self._worker and self.first and self._opened and self._opened.outputs:
             with self._phase("checks"):
-                self.outputs = sampling.ask_one(self._worker, GetOutputs(), OutputValues)
+                self.outputs = sampling.ask_for(self._worker, GetOutputs(), OutputValues)
                 self._builder.spend("checks")
 
     def start_first_step(self) -> None:
@@ -130,8 +132,8 @@ class OpenCase:
         if not (self._worker and self.stepped):
             return
         with self._phase("first step"):
-            timed = sampling.first_of(self._worker.answers(), TimedSteps)
-            self.add(sampling.samples(timed, "first"))
+            timed = sampling.read_until(self._worker.answers(), TimedSteps)
+            self.add(sampling.samples_from(timed, "first"))
 
     def warm_up(self) -> None:
         """Run until steps are steady; then `steps` is known."""
@@ -189,7 +191,7 @@ class OpenCase:
         """Check that waiting synchronizes; last, because it runs extra steps."""
         if self._worker and self.steps and self.first:
             with self._phase("checks"):
-                self.add(sampling.ask_one(self._worker, CheckWait(), LateFacts))
+                self.add(sampling.ask_for(self._worker, CheckWait(), LateFacts))
 
     def time_tokens(self) -> None:
         if self.steps and self._opened and self._opened.generates:
@@ -204,7 +206,7 @@ class OpenCase:
         """Send a request; yield what the worker reports."""
         if self._worker:
             with self._phase("sampling"):
-                yield from sampling.pieces(self._worker, request, phase)
+                yield from sampling.read_samples(self._worker, request, phase)
 
     def add(self, piece: Piece) -> None:
         self._builder.add(piece, self._process)
@@ -287,9 +289,9 @@ def check_supported(case: Case, missing: str = "") -> None:
         raise EndingError("skipped", reason)
 
 
-def measure(plan: Plan, case: Case, case_dir: CasePlace, progress: ProgressCallback) -> Result:
+def measure(plan: Plan, case: Case, case_dir: CaseDir, progress: ProgressCallback) -> Result:
     """Measure one case of a plan on this machine."""
-    sized, search = batch_size.settled(case, case_dir.folder, plan.procedure, progress)
+    sized, search = batch_size.resolve_batch_size(case, case_dir.folder, plan.procedure, progress)
     mode = modes.mode_of(plan, sized, case_dir.folder)
     result = measure_case(sized, plan.procedure, case_dir, progress, mode)
     return msgspec.structs.replace(result, facts={**result.facts, **search, **mode.facts})
@@ -298,7 +300,7 @@ def measure(plan: Plan, case: Case, case_dir: CasePlace, progress: ProgressCallb
 def measure_case(
     case: Case,
     procedure: Procedure,
-    case_dir: CasePlace,
+    case_dir: CaseDir,
     progress: ProgressCallback,
     mode: modes.WorkerMode = modes.SPEED,
 ) -> Result:
@@ -323,7 +325,7 @@ def measure_case(
 def _process_of(
     case: Case,
     procedure: Procedure,
-    case_dir: CasePlace,
+    case_dir: CaseDir,
     progress: ProgressCallback,
     builder: ResultBuilder,
     number: int,
@@ -332,15 +334,17 @@ def _process_of(
     of the case."""
     folder = case_dir.folder / f"process-{number}" if number else case_dir.folder
     known = builder.facts if _medians(builder.samples) else NO_FACTS
-    entry = HeatEntry(case.key, case, CasePlace(case_dir.id, folder), known)
+    entry = HeatEntry(case.key, case, CaseDir(case_dir.id, folder), known)
     left = procedure.timeout - (builder.seconds if number else 0.0)
     share = msgspec.structs.replace(
         procedure, budget=procedure.budget / procedure.processes, timeout=max(left, 0.0)
     )
-    return OpenCase(entry, share, _numbered(progress, number, procedure), builder, number)
+    return OpenCase(entry, share, _number_progress(progress, number, procedure), builder, number)
 
 
-def _numbered(progress: ProgressCallback, number: int, procedure: Procedure) -> ProgressCallback:
+def _number_progress(
+    progress: ProgressCallback, number: int, procedure: Procedure
+) -> ProgressCallback:
     numbers = {"process": number + 1, "processes": procedure.processes}
     return lambda seen: progress(msgspec.structs.replace(seen, **numbers))
 
@@ -359,7 +363,7 @@ def _measure_process(
         open_case.start_first_step()
         open_case.first_step()
         open_case.warm_up()
-        open_case.sample(partial(estimates.so_far, earlier=earlier))
+        open_case.sample(partial(estimates.running_estimate, earlier=earlier))
         open_case.check()
         open_case.time_tokens()
         if procedure.communication and not earlier and _medians(builder.samples):
@@ -370,7 +374,7 @@ def _measure_process(
 def _medians(samples: Sequence[Samples]) -> list[float]:
     """Of the step times of the processes so far."""
     return [
-        float(estimates.so_far(part.values).value)
+        float(estimates.running_estimate(part.values).value)
         for part in samples
         if (part.metric, part.phase) == ("step_time", "steady")
     ]

@@ -16,7 +16,7 @@ from assay.core.case_text import CaseLike
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_path
 from assay.core.records import Case
-from assay.core.redaction import HIDDEN, safe_text
+from assay.core.redaction import REDACTED, safe_text
 from assay.logs.task import Metric, Task
 from assay.measure import plan, process_env
 from assay.measure import task as taskrun
@@ -40,7 +40,7 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
 Pair = tuple[Contender, Contender]
 
 
-def of_cases(
+def pair_from_cases(
     requested: Sequence[CaseLike],
     pythons: Sequence[str],
     commits: Sequence[str],
@@ -55,7 +55,7 @@ def of_cases(
             for item, case in zip(requested, request, strict=True)
         ]
         _check_two("cases", names, "As in: assay ab A@jax B@torch")
-        return _pair([_only(case) for case in request])
+        return _pair([_single_case(case) for case in request])
     if len(axes) == 2 or len(request) != 1:
         raise UsageError(
             f"{len(request)} cases were given with {' and '.join(axes)}.",
@@ -63,9 +63,11 @@ def of_cases(
         )
     if pythons:
         _check_two("--python", pythons, "As in: --python venv-old --python venv-new")
-        return _pair([_only(request[0], python=str(Path(text).absolute())) for text in pythons])
+        return _pair(
+            [_single_case(request[0], python=str(Path(text).absolute())) for text in pythons]
+        )
     _check_two("--commit", commits, "As in: --commit main --commit HEAD")
-    case = _only(request[0])
+    case = _single_case(request[0])
     for commit in commits:
         if commit != WORKING_TREE:
             commit_hash(case, commit)
@@ -75,7 +77,7 @@ def of_cases(
     return first, second
 
 
-def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float) -> Pair:
+def pair_from_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float) -> Pair:
     """Two commands; `metric` is a name and the pattern that finds it in their output."""
     _check_two("--cmd", commands, "As in: --cmd 'python old.py' --cmd 'python new.py'")
     for text in commands:
@@ -93,7 +95,7 @@ def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float
     return first, second
 
 
-def without_secrets(pair: Pair) -> Pair:
+def redact_pair(pair: Pair) -> Pair:
     """As stored. A command with a hidden secret cannot be run from there."""
     first, second = (
         msgspec.structs.replace(
@@ -112,7 +114,7 @@ def without_secrets(pair: Pair) -> Pair:
 def check_whole(pair: Pair, run: str) -> None:
     """Raise if a secret of a stored command is hidden."""
     for contender in pair:
-        if contender.task and HIDDEN in str(contender.task.command):
+        if contender.task and REDACTED in str(contender.task.command):
             raise UsageError(
                 f"Run {run} cannot be resumed: what looked secret in its command was not stored.",
                 hint="Start it again with the whole command.",
@@ -148,7 +150,9 @@ def repository(case: Case) -> Path:
 
 
 @contextmanager
-def checked_out(pair: Pair, build: Callable[[Path], None] = lambda folder: None) -> Iterator[Pair]:
+def check_out_pair(
+    pair: Pair, build: Callable[[Path], None] = lambda folder: None
+) -> Iterator[Pair]:
     """Check out and build each commit in its own temporary folder."""
     if not pair[0].commit:
         yield pair
@@ -163,7 +167,9 @@ def checked_out(pair: Pair, build: Callable[[Path], None] = lambda folder: None)
                     run_git(*words, folder=root)
                     build(folder)
             first, second = (
-                contender if contender.commit == WORKING_TREE else _moved(contender, root, folder)
+                contender
+                if contender.commit == WORKING_TREE
+                else _at_checkout(contender, root, folder)
                 for contender, folder in zip(pair, folders, strict=True)
             )
             yield first, second
@@ -173,7 +179,7 @@ def checked_out(pair: Pair, build: Callable[[Path], None] = lambda folder: None)
                     run_git("worktree", "remove", "--force", str(folder), folder=root)
 
 
-def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
+def _at_checkout(contender: Contender, root: Path, folder: Path) -> Contender:
     """The contender in a checkout, with the same key."""
     case = contender.case
     if ".py:" in case.workload:
@@ -212,7 +218,7 @@ def _with_path(folder: Path, python: str) -> Path:
     return script
 
 
-def _only(case: Case, **options: str) -> Case:
+def _single_case(case: Case, **options: str) -> Case:
     """The one complete case; an error if several backends are possible."""
     chosen = msgspec.structs.replace(case, options={**case.options, **options})
     cases = plan.expand_cases([chosen])

@@ -31,12 +31,12 @@ _BASES = (
     ("equinox", "Module", "jax"),
     ("tensorflow", "Module", "tensorflow"),
 )
-SAVED = frozenset({"keras"})  # the framework writes the file
-GUESSED = frozenset({"torch"})  # inputs of some models can be inferred
+SAVED_BY_FRAMEWORK = frozenset({"keras"})  # the framework writes the file
+INPUTS_INFERRED = frozenset({"torch"})  # inputs of some models can be inferred
 _BUILD = "Write a function that builds it into a file, and give 'FILE.py:NAME'."
 
 
-def live(
+def case_from_object(
     model: Any,
     example: Any = None,
     loss: Any = None,
@@ -50,22 +50,22 @@ def live(
     It is written to a file in `home`, which fresh processes read. `example` is what it is called
     with, or a function of the batch size; `loss` and `targets` are as in a file of one's own.
 
-    >>> case = assay.live(torch.nn.Linear(8, 2), example=torch.rand(32, 8))
+    >>> case = assay.case_from_object(torch.nn.Linear(8, 2), example=torch.rand(32, 8))
     >>> assay.run(case, backends="torch")
     """
     kind = _kind(model)
     label = name or _name(model)
     inputs = {"example": example, "loss": loss, "targets": targets}
     parts = {key: value for key, value in inputs.items() if value is not None}
-    if kind in SAVED:
-        return _saved_by_keras(model, label, parts, home)
-    if example is None and kind not in GUESSED:
+    if kind in SAVED_BY_FRAMEWORK:
+        return _save_keras_model(model, label, parts, home)
+    if example is None and kind not in INPUTS_INFERRED:
         raise UsageError(
             f"{label} was given without an example, and its inputs cannot be inferred.",
             hint="Say what it is called with: example=array, a tuple, a dict, or a function of "
             "the batch size.",
         )
-    data = _pickled({"model": model, **parts}, kind, label)
+    data = _pickle_parts({"model": model, **parts}, kind, label)
     of_size = callable(example) and not hasattr(example, "shape")
     guessed = example is None
     header = LiveHeader(
@@ -74,13 +74,13 @@ def live(
         batch_size=BATCH_SIZE if of_size or guessed else 0,
         paths=tuple(str(Path(path).absolute()) for path in sys.path if _is_folder(path)),
     )
-    path = _place(label, SUFFIX, data, home)
+    path = _model_dir(label, SUFFIX, data, home)
     with user_file(path) as temporary:
         temporary.write_bytes(msgspec.json.encode(header) + b"\n" + data)
     return Case(workload=str(path), backend="?")
 
 
-def of_keywords(
+def case_from_kwargs(
     cases: tuple[Any, ...],
     model: Any,
     kwargs: dict[str, Any],
@@ -90,7 +90,7 @@ def of_keywords(
     names = ("example", "loss", "targets", "name")
     parts = {key: kwargs.pop(key) for key in names if key in kwargs}
     if model is not None:
-        return (*cases, live(model, home=home, **parts))
+        return (*cases, case_from_object(model, home=home, **parts))
     if parts:
         raise UsageError(
             f"{' and '.join(parts)} was given without a model.",
@@ -120,7 +120,7 @@ def _name(model: object) -> str:
     return name
 
 
-def _pickled(parts: Mapping[str, Any], kind: str, label: str) -> bytes:
+def _pickle_parts(parts: Mapping[str, Any], kind: str, label: str) -> bytes:
     import pickle
 
     try:
@@ -142,7 +142,7 @@ def _pickled(parts: Mapping[str, Any], kind: str, label: str) -> bytes:
         ) from None
 
 
-def _by_torch(parts: Mapping[str, Any], cloudpickle: Any) -> bytes:
+def _save_torch_model(parts: Mapping[str, Any], cloudpickle: Any) -> bytes:
     """torch.save, so that tensors can be loaded without a GPU."""
     import torch
 
@@ -151,10 +151,10 @@ def _by_torch(parts: Mapping[str, Any], cloudpickle: Any) -> bytes:
     return buffer.getvalue()
 
 
-_WRITERS: dict[str, Callable[[Mapping[str, Any], Any], bytes]] = {"torch": _by_torch}
+_WRITERS: dict[str, Callable[[Mapping[str, Any], Any], bytes]] = {"torch": _save_torch_model}
 
 
-def _saved_by_keras(model: Any, label: str, parts: Mapping[str, Any], home: Home) -> Case:
+def _save_keras_model(model: Any, label: str, parts: Mapping[str, Any], home: Home) -> Case:
     if parts:
         raise UsageError(
             f"{' and '.join(parts)} was given with a Keras model, whose file states its inputs.",
@@ -170,13 +170,13 @@ def _saved_by_keras(model: Any, label: str, parts: Mapping[str, Any], home: Home
             first = str(error).strip().partition("\n")[0]
             raise UsageError(f"Keras cannot save {label} ({first}).", hint=_BUILD) from None
         data = path.read_bytes()
-    file_path = _place(label, ".keras", data, home)
+    file_path = _model_dir(label, ".keras", data, home)
     with user_file(file_path) as temporary:
         temporary.write_bytes(data)
     return Case(workload=str(file_path), backend="?")
 
 
-def _place(name: str, suffix: str, data: bytes, chosen: Home) -> Path:
+def _model_dir(name: str, suffix: str, data: bytes, chosen: Home) -> Path:
     """The same model gets the same file."""
     stem = re.sub(r"\W+", "-", name).strip("-") or "model"
     digest = hashlib.sha256(data).hexdigest()[:8]

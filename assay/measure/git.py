@@ -21,8 +21,8 @@ def check_out(repository: Repository, cached: bool = False, git: Git | None = No
     folder = repository.folder
     known = folder.exists()
     if known:
-        _same(repository, ask)
-        if edited(folder, ask):
+        _check_remote(repository, ask)
+        if has_local_changes(folder, ask):
             return {**info(folder, ask), "dirty": True}
     else:
         ask("clone", "--", repository.url, str(folder))
@@ -44,7 +44,7 @@ def info(folder: Path, git: Git | None = None) -> Info:
     }
 
 
-def edited(folder: Path, git: Git) -> bool:
+def has_local_changes(folder: Path, git: Git) -> bool:
     """Changed files, or commits on no remote: a reset would lose either."""
     if git("status", "--porcelain", "--untracked-files=no", folder=folder):
         return True
@@ -82,7 +82,7 @@ def _update(folder: Path, git: Git) -> None:
         git("pull", "--rebase", folder=folder)
 
 
-def _same(repository: Repository, git: Git) -> None:
+def _check_remote(repository: Repository, git: Git) -> None:
     url = git("config", "--get", "remote.origin.url", folder=repository.folder)
     if url != repository.url:
         raise UsageError(

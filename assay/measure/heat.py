@@ -17,12 +17,12 @@ from assay.measure.case import OUT_OF_TIME, HeatEntry, OpenCase
 from assay.measure.result_builder import ResultBuilder
 
 # Maximum number of cases in a heat: more with more cores, which load and compile them.
-TOGETHER = max(4, len(os.sched_getaffinity(0)) * 3 // 4)
-PLENTY = 8 << 30  # bytes per case: with that much all are opened at once, unmeasured
-ROOM = 1.2  # free memory needed to open one more, as a multiple of the largest so far
+MAX_OPEN_CASES = max(4, len(os.sched_getaffinity(0)) * 3 // 4)
+AMPLE_MEMORY = 8 << 30  # bytes per case: with that much all are opened at once, unmeasured
+MEMORY_MARGIN = 1.2  # free memory needed to open one more, as a multiple of the largest so far
 
-UNSTEPPED = "one of them times itself, so it cannot take turns"
-NO_ROOM = "they do not fit in memory together"
+SELF_TIMED_REASON = "one of them times itself, so it cannot take turns"
+OUT_OF_MEMORY_REASON = "they do not fit in memory together"
 
 
 class Heat(NamedTuple):
@@ -88,22 +88,22 @@ def _open_all(cases: Sequence[OpenCase], room: Callable[[], int]) -> dict[str, s
     """
     first, *others = cases
     before = room()
-    if before >= sum(ROOM * case.memory or PLENTY for case in cases):
+    if before >= sum(MEMORY_MARGIN * case.memory or AMPLE_MEMORY for case in cases):
         _open(cases)
-        return _apart(cases)
+        return _not_interleaved(cases)
     _open([first])
     left = room()
     largest = before - left
-    if left >= ROOM * largest * len(others):
+    if left >= MEMORY_MARGIN * largest * len(others):
         _open(others)
-        return _apart(cases, first)
+        return _not_interleaved(cases, first)
     for case in others:
-        if (before := room()) < ROOM * largest:
-            case.end("skipped", NO_ROOM)
+        if (before := room()) < MEMORY_MARGIN * largest:
+            case.end("skipped", OUT_OF_MEMORY_REASON)
             continue
         _open([case])
         largest = max(largest, before - room())
-    return _apart(cases, first)
+    return _not_interleaved(cases, first)
 
 
 def _open(cases: Sequence[OpenCase]) -> None:
@@ -113,39 +113,39 @@ def _open(cases: Sequence[OpenCase]) -> None:
         case.check_support()
         case.start()
     for case in cases:
-        _end_late(cases)
+        _drop_late(cases)
         case.open()
         case.get_outputs()
         case.start_first_step()
     for case in cases:
-        _end_late(cases)
+        _drop_late(cases)
         case.first_step()
         case.pause()
     for case in cases:
-        _end_late(cases)
+        _drop_late(cases)
         case.resume(renew_timeout=True)
         case.warm_up()
         case.warm_up_tokens()
         case.pause()
 
 
-def _end_late(cases: Sequence[OpenCase]) -> None:
+def _drop_late(cases: Sequence[OpenCase]) -> None:
     """Late cases would slow down the next one."""
     for case in cases:
         case.end_if_late()
 
 
-def _apart(cases: Sequence[OpenCase], alone: OpenCase | None = None) -> dict[str, str]:
+def _not_interleaved(cases: Sequence[OpenCase], alone: OpenCase | None = None) -> dict[str, str]:
     """A case that was opened alone ran out of memory by itself."""
-    return {case.name: why for case in cases if (why := _why_apart(case, alone))}
+    return {case.name: why for case in cases if (why := _separation_reason(case, alone))}
 
 
-def _why_apart(case: OpenCase, alone: OpenCase | None) -> str:
+def _separation_reason(case: OpenCase, alone: OpenCase | None) -> str:
     if case.status == "ok" and not case.steps:
-        case.end("skipped", UNSTEPPED)
-        return UNSTEPPED
-    crowded = case.status == "out-of-memory" or case.reason == NO_ROOM
-    return NO_ROOM if crowded and case is not alone else ""
+        case.end("skipped", SELF_TIMED_REASON)
+        return SELF_TIMED_REASON
+    crowded = case.status == "out-of-memory" or case.reason == OUT_OF_MEMORY_REASON
+    return OUT_OF_MEMORY_REASON if crowded and case is not alone else ""
 
 
 def _take_turns(

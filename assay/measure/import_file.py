@@ -15,7 +15,7 @@ import msgspec
 from assay.core import registry
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.formats import MOST_BYTES, Content, Format
+from assay.core.formats import MAX_BYTES, Content, Format
 from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text
 from assay.core.units import human
@@ -74,15 +74,15 @@ def _read(path: Path) -> tuple[bytes, str]:
             info = os.fstat(file.fileno())
             if not stat.S_ISREG(info.st_mode):
                 raise UsageError(f"{path} is no plain file.", hint="Give a file, or a run folder.")
-            data = file.read(MOST_BYTES + 1) if info.st_size <= MOST_BYTES else b""
+            data = file.read(MAX_BYTES + 1) if info.st_size <= MAX_BYTES else b""
             size = max(info.st_size, len(data))
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read ({error.strerror}).", hint="Give a file, or a run folder."
         ) from None
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise UsageError(
-            f"{path} has {human(size, 'B')}, but up to {human(MOST_BYTES, 'B')} are read.",
+            f"{path} has {human(size, 'B')}, but up to {human(MAX_BYTES, 'B')} are read.",
             hint="Split it, or import the files it was made from.",
         )
     if not data.strip():
@@ -91,7 +91,7 @@ def _read(path: Path) -> tuple[bytes, str]:
 
 
 def _kind(content: Content) -> str:
-    formats, _ = registry.everything("formats")
+    formats, _ = registry.all_plugins("formats")
     matching = [
         name
         for name, file_format in formats.items()

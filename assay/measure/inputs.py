@@ -12,12 +12,10 @@ from assay.core.records import Case, Procedure, Value
 
 Axes = Mapping[str, Value | Sequence[Value]]
 
-_BUILD = (
-    "A model goes as assay.live(model, example=…), or put a function that builds it into a file."
-)
+_BUILD = "A model goes as assay.case_from_object(model, example=…), or put a function that builds it into a file."
 
 
-def named(thing: object) -> Case:
+def case_from_callable(thing: object) -> Case:
     """A function or class as the case `FILE:NAME`, which a fresh process can import."""
     if isinstance(thing, list | tuple | set):
         raise UsageError(
@@ -35,7 +33,7 @@ def named(thing: object) -> Case:
             f"{name} cannot be imported by a fresh process, as it is not at the top of a file.",
             hint="Define it at the top of a file, or give 'FILE.py:NAME'.",
         )
-    return Case(workload=f"{_short(Path(file))}:{name}", backend="?")
+    return Case(workload=f"{_display_path(Path(file))}:{name}", backend="?")
 
 
 def backend_names(names: str | Sequence[str]) -> Sequence[str]:
@@ -81,7 +79,7 @@ def _values(name: str, value: Value | Iterable[Value]) -> Sequence[Value]:
     return values
 
 
-def _short(file: Path) -> Path:
+def _display_path(file: Path) -> Path:
     """Relative to the current folder if it is below it."""
     path = file.resolve()
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -25,10 +25,10 @@ if TYPE_CHECKING:  # it imports this module
     from assay.measure.case import OpenCase
 
 # In the case's folder.
-PREDICTIONS = "predictions.npy"  # the class of every example
+PREDICTIONS_FILE = "predictions.npy"  # the class of every example
 WEIGHTS, CHECKPOINT = "weights.npz", "checkpoint.npz"
 # The first steps are not profiled.
-BEFORE_PROFILE = TakeSamples(steps=1, count=5, seconds=CHUNK)
+PROFILE_WARM_UP = TakeSamples(steps=1, count=5, seconds=CHUNK)
 
 
 class WorkerMode(NamedTuple):
@@ -58,7 +58,7 @@ def mode_of(plan: Plan, case: Case, folder: Path) -> WorkerMode:
 
 def _evaluation_mode(plan: Plan, case: Case, folder: Path) -> WorkerMode:
     evaluation = plan.evaluation or Evaluation()
-    file = str((folder / PREDICTIONS).absolute())
+    file = str((folder / PREDICTIONS_FILE).absolute())
     request = Evaluate(split=evaluation.split, first=evaluation.first, file=file)
     training = _train_order(plan, folder.absolute())
     return WorkerMode(
@@ -76,7 +76,7 @@ def profile(open_case: OpenCase, steps: ProfileSteps) -> None:
     open_case.start_first_step()
     open_case.first_step()
     if open_case.stepped:
-        open_case.request(BEFORE_PROFILE, "warmup")
+        open_case.request(PROFILE_WARM_UP, "warmup")
     open_case.show("steady")
     for piece in open_case.pieces(steps):
         if isinstance(piece, Samples):
@@ -167,7 +167,7 @@ def _expectation(case: Case, evaluation: Evaluation) -> dict[str, Value]:
 
 METRIC = "communication_share"
 STEPS = 5
-UNKNOWN = "communication"  # fact: why there is no such metric
+UNKNOWN_COMMUNICATION = "communication"  # fact: why there is no such metric
 
 
 def measure_communication(open_case: OpenCase) -> None:
@@ -176,7 +176,9 @@ def measure_communication(open_case: OpenCase) -> None:
     if int(case.options.get("devices", 1)) == 1:
         return
     if not isinstance(registry.backend(case.backend), ProfilingBackend):
-        open_case.add(LateFacts(facts={UNKNOWN: f"unknown: {case.backend} has no profiler"}))
+        open_case.add(
+            LateFacts(facts={UNKNOWN_COMMUNICATION: f"unknown: {case.backend} has no profiler"})
+        )
         return
     open_case.show("steady", note="profiling …")
     list(open_case.pieces(ProfileSteps(folder=str(folder.absolute()), steps=STEPS)))
@@ -188,8 +190,12 @@ def _communication(folder: Path) -> Samples | LateFacts:
     try:
         step_shares = shares(traces.events(folder))
     except DamagedError as error:
-        return LateFacts(facts={UNKNOWN: f"unknown: the trace cannot be read ({error})"})
+        return LateFacts(
+            facts={UNKNOWN_COMMUNICATION: f"unknown: the trace cannot be read ({error})"}
+        )
     if not step_shares:
-        return LateFacts(facts={UNKNOWN: "unknown: the trace names no collective operation"})
+        return LateFacts(
+            facts={UNKNOWN_COMMUNICATION: "unknown: the trace names no collective operation"}
+        )
     values = tuple(100 * share for share in step_shares)
     return Samples(metric=METRIC, unit="%", phase="steady", values=values)

@@ -12,12 +12,12 @@ from assay.core.contracts import Monitor
 from assay.monitors.sources.proc import Tree, line_value
 from assay.monitors.sources.series import Series
 
-QUICK = 0.1  # seconds; a monitor with a longer period only samples together with a quick one
-SHARES = {True: 0.0008, False: 0.0001}  # maximum CPU share of a quick and of another monitor
-FIRST = 0.01  # seconds; the first samples are closer together, for programs that end at once
+FAST_PERIOD = 0.1  # seconds; a monitor with a longer period only samples together with a quick one
+MAX_CPU_SHARE = {True: 0.0008, False: 0.0001}  # maximum CPU share of a quick and of another monitor
+FIRST_PERIOD = 0.01  # seconds; the first samples are closer together, for programs that end at once
 BATCH = 64  # samples before they are written: a batch costs less, caches being warm
-BEGUN = 1 << 18  # bytes; a process with less had not been loaded yet
-SERIES = "process_info.log"  # PerfZero's name; its fields come first in each line
+MIN_LOADED_BYTES = 1 << 18  # bytes; a process with less had not been loaded yet
+SERIES_FILE = "process_info.log"  # PerfZero's name; its fields come first in each line
 
 
 class Monitoring:
@@ -37,9 +37,9 @@ class Monitoring:
         self._watched = [(monitor, _Schedule(self._born, monitor.period)) for monitor in usable]
         self._quick = [schedule for _, schedule in self._watched if schedule.quick]
         self._due = self._born
-        self._floor = _own_high_water()
+        self._floor = _own_peak_memory()
         self._looks: list[tuple[float, float, Mapping[str, float]]] = []
-        self._series = Series(folder / SERIES)
+        self._series = Series(folder / SERIES_FILE)
         self._cost = 0.0
 
     def look(self, everything: bool = False) -> float:
@@ -57,7 +57,9 @@ class Monitoring:
             if everything or now >= schedule.due:
                 values = monitor.sample(self._tree.pids)
                 after = time.thread_time()
-                self._looks.append((now - self._born, schedule.plan_next(now, after - before), values))
+                self._looks.append(
+                    (now - self._born, schedule.plan_next(now, after - before), values)
+                )
                 before = after
         if len(self._looks) >= BATCH:
             self._write_samples()
@@ -111,11 +113,11 @@ class _Schedule:
     __slots__ = ("_last", "_period", "_share", "_soon", "due", "quick")
 
     def __init__(self, born: float, period: float) -> None:
-        self.quick = period <= QUICK
+        self.quick = period <= FAST_PERIOD
         self.due = born if self.quick else born + period
         self._last, self._period = born, period
-        self._soon = FIRST if self.quick else period
-        self._share = SHARES[self.quick]
+        self._soon = FIRST_PERIOD if self.quick else period
+        self._share = MAX_CPU_SHARE[self.quick]
 
     def plan_next(self, now: float, cost: float) -> float:
         """Schedule the next sample; the seconds since the last one."""
@@ -136,7 +138,9 @@ def _true_peaks(
         # A process inherits the peak of the one it was forked from, which hides a lower one.
         marks += [1024.0 * usage.ru_maxrss] if 1024 * usage.ru_maxrss > floor else []
         true["cpu_seconds"] = usage.ru_utime + usage.ru_stime
-        if max(marks) < BEGUN:  # it ended before any sample: the kernel's value is an upper bound
+        if (
+            max(marks) < MIN_LOADED_BYTES
+        ):  # it ended before any sample: the kernel's value is an upper bound
             marks.append(1024.0 * usage.ru_maxrss)
     if max(marks) > 0:
         true["max_rss"] = max(marks)
@@ -144,7 +148,7 @@ def _true_peaks(
     return true | ({"energy_joules": sum(energies)} if energies else {})
 
 
-def _own_high_water() -> int:
+def _own_peak_memory() -> int:
     try:
         text = Path("/proc/self/status").read_bytes()
     except OSError:

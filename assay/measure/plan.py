@@ -19,10 +19,10 @@ from assay.core.contracts import (
     WithChoices,
     Workload,
 )
-from assay.core.errors import UsageError, nearest, unknown
+from assay.core.errors import UsageError, nearest_name, unknown_name_error
 from assay.core.files import user_path
-from assay.core.records import Case, Evaluation, Plan, Procedure, Value, spelled
-from assay.core.registry import opening
+from assay.core.records import Case, Evaluation, Plan, Procedure, Value, comparable_value
+from assay.core.registry import backends_for
 from assay.measure import inputs
 from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
@@ -32,7 +32,7 @@ from assay.workloads.accuracy import TRAINED
 Sweep = Mapping[str, Sequence[Value]]
 
 # Parameters that have to be positive.
-SIZES = frozenset(
+SIZE_PARAMS = frozenset(
     {
         *("batch_size", "image_size", "length", "features", "patch"),
         *("units", "filters", "classes", "narrower"),
@@ -47,7 +47,11 @@ def as_case(case_like: CaseLike, trust: bool = False) -> Case:
     if isinstance(case_like, Case):
         case = case_like
     else:
-        case = parse_case(case_like) if isinstance(case_like, str) else inputs.named(case_like)
+        case = (
+            parse_case(case_like)
+            if isinstance(case_like, str)
+            else inputs.case_from_callable(case_like)
+        )
     return msgspec.structs.replace(case, trust=True) if trust else case
 
 
@@ -63,7 +67,7 @@ def expand_cases(
     sweeps = inputs.axes(params, "params"), inputs.axes(options, "options")
     cases: dict[str, Case] = {}
     request = [as_case(item, trust) for item in requested]
-    check_named_once(request, names)
+    check_duplicates(request, names)
     for item in request:
         for backend in backends_of(item, names, sweeps[1].get("mode", ())):
             for case in _combinations(item, backend, *sweeps):
@@ -71,7 +75,7 @@ def expand_cases(
     return tuple(cases.values())
 
 
-def check_named_once(request: Sequence[Case], backends: Sequence[str]) -> None:
+def check_duplicates(request: Sequence[Case], backends: Sequence[str]) -> None:
     if backends and request and all(case.backend != "?" for case in request):
         raise UsageError(
             f"Backends were named twice: in the cases, and as {', '.join(backends)}.",
@@ -83,10 +87,11 @@ def resolve(case: Case) -> Case:
     """The case with every parameter and option filled in and checked, and with its key."""
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     if not backend.accepts & set(workload.kinds):
+        recommended = _recommended_backends(workload)
         raise UsageError(
             f"{case.backend} cannot open {case.workload}, which is made for "
             f"{', '.join(sorted(workload.kinds))}.",
-            hint=f"It runs on: {', '.join(_surely(workload)) or 'no backend known here'}.",
+            hint=f"It runs on: {', '.join(recommended) or 'no backend known here'}.",
         )
     params = dict(workload.params) | {
         name: _param(case.workload, workload, name, value) for name, value in case.params.items()
@@ -97,8 +102,8 @@ def resolve(case: Case) -> Case:
         for name, value in (_mode(case, workload, backend) | case.options).items()
     }
     key = (
-        f"{case.workload}{_pairs(params, workload.params)}"
-        f"@{case.backend}{_pairs(options, defaults)}"
+        f"{case.workload}{_format_params(params, workload.params)}"
+        f"@{case.backend}{_format_params(options, defaults)}"
     )
     return msgspec.structs.replace(case, params=params, options=options, key=key)
 
@@ -113,9 +118,9 @@ def _mode(case: Case, workload: Workload, backend: Backend) -> dict[str, Value]:
     return {"mode": "infer"}
 
 
-def _surely(workload: Workload) -> list[str]:
+def _recommended_backends(workload: Workload) -> list[str]:
     """Without backends that only infer: they support some layers only, and may refuse it."""
-    return [name for name in opening(workload) if _offers(registry.backend(name), ())]
+    return [name for name in backends_for(workload) if _offers(registry.backend(name), ())]
 
 
 def backends_of(case: Case, names: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
@@ -129,11 +134,11 @@ def backends_of(case: Case, names: Sequence[str], modes: Sequence[Value]) -> Seq
         modes = modes or ("infer",)
     usable = tuple(
         name
-        for name in opening(workload)
+        for name in backends_for(workload)
         if _offers(registry.backend(name), modes) and not registry.backend(name).missing()
     )
     if not usable:
-        known = opening(workload)
+        known = backends_for(workload)
         raise UsageError(
             f"No backend installed here can open {case.workload}.",
             hint=registry.backend(known[0]).missing() if known else "",
@@ -165,7 +170,7 @@ def _combinations(case: Case, backend: str, params: Sweep, options: Sweep) -> It
 
 def _check_amount(name: str, key: str, value: Value, default: Value) -> None:
     """Sizes are at least 1, unless their default is 0; other integers are not negative."""
-    minimum = 1 if key in SIZES and default else 0
+    minimum = 1 if key in SIZE_PARAMS and default else 0
     if isinstance(value, int) and value < minimum:
         raise UsageError(
             f"{key} of {name} is {value}, but has to be {minimum} or more.", hint=f"{key}={minimum}"
@@ -174,13 +179,13 @@ def _check_amount(name: str, key: str, value: Value, default: Value) -> None:
 
 def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
     if key not in workload.params:
-        raise unknown(f"parameter of {name}", key, workload.params)
+        raise unknown_name_error(f"parameter of {name}", key, workload.params)
     default = workload.params[key]
     if key == "batch_size" and value == "max":
         return value  # resolved by batch_size.py when the case is measured
-    typed = _typed(value, default)
+    typed = _convert_value(value, default)
     choices = workload.choices.get(key, ()) if isinstance(workload, WithChoices) else ()
-    if typed is None or (choices and spelled(typed) not in map(spelled, choices)):
+    if typed is None or (choices and comparable_value(typed) not in map(comparable_value, choices)):
         expected = f"one of {', '.join(map(str, choices))}" if choices else _kind(default)
         raise UsageError(
             f"{key} of {name} is '{value}', but has to be {expected}.",
@@ -192,14 +197,14 @@ def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
 
 def _option(name: str, backend: Backend, key: str, value: Value) -> Value:
     if key not in backend.options:
-        raise unknown(f"option of {name}", key, backend.options)
+        raise unknown_name_error(f"option of {name}", key, backend.options)
     option = backend.options[key]
     for choice in option.choices:
         if str(choice) == str(value):
             return choice
     if option.pattern and re.fullmatch(option.pattern, str(value)):
         return int(value) if re.fullmatch(r"0|[1-9][0-9]*", str(value)) else value
-    meant = _meant(option, str(value))
+    meant = _suggest_value(option, str(value))
     raise UsageError(
         f"{key} of {name} is '{value}', but has to be {_expected(option)}.",
         hint=f"Did you mean '{meant}'?"
@@ -208,14 +213,14 @@ def _option(name: str, backend: Backend, key: str, value: Value) -> Value:
     )
 
 
-def _meant(option: Option, text: str) -> str:
+def _suggest_value(option: Option, text: str) -> str:
     """The value that a wrong one probably means, or ""."""
     known = [str(choice) for choice in option.choices if choice != ""]
     lower = text.lower()
     meant = option.synonyms.get(lower, "")
     if meant in known or (meant and option.pattern and re.fullmatch(option.pattern, meant)):
         return meant
-    return nearest(text, known, likeness=0.8)  # float8 is not float32 misspelled
+    return nearest_name(text, known, likeness=0.8)  # float8 is not float32 misspelled
 
 
 def _expected(option: Option) -> str:
@@ -226,7 +231,7 @@ def _expected(option: Option) -> str:
     return f"one of {listed}, or like {like}" if listed else f"like {like}"
 
 
-def _typed(value: Value, default: Value) -> Value | None:
+def _convert_value(value: Value, default: Value) -> Value | None:
     """The value converted to the type of its default, or None if it cannot be."""
     text = str(value)
     if isinstance(default, bool):
@@ -247,21 +252,21 @@ def _kind(default: Value) -> str:
     )
 
 
-def _pairs(values: Mapping[str, Value], defaults: Mapping[str, Value]) -> str:
+def _format_params(values: Mapping[str, Value], defaults: Mapping[str, Value]) -> str:
     text = ",".join(
-        f"{name}={_quoted(value)}"
+        f"{name}={_quote(value)}"
         for name, value in values.items()
-        if spelled(value) != spelled(defaults[name])  # nan differs from itself
+        if comparable_value(value) != comparable_value(defaults[name])  # nan differs from itself
     )
     return f":{text}" if text else ""
 
 
-def _quoted(value: Value) -> str:
+def _quote(value: Value) -> str:
     text = str(value)
     return text if _PLAIN.fullmatch(text) else "'" + text.replace("'", "''") + "'"
 
 
-def of_suite(suite: str, first: int) -> Evaluation | None:
+def suite_evaluation(suite: str, first: int) -> Evaluation | None:
     """The Evaluation of a suite's cases; None if they are timed."""
     if suite in suites.EVALUATED:
         return Evaluation(first=first)
@@ -273,7 +278,7 @@ def of_suite(suite: str, first: int) -> Evaluation | None:
     return None
 
 
-def prepared(
+def prepare_for_evaluation(
     cases: Sequence[Case], named: Collection[str] = (), weights: str = ""
 ) -> tuple[Case, ...]:
     """The cases with these weights, or those beside the data, and with their backend's options for
@@ -281,10 +286,10 @@ def prepared(
     if weights and not user_path(weights).exists():
         raise UsageError(f"There is no weights file {weights}.", hint="Give its path.")
     chosen = str(user_path(weights).absolute()) if weights else TRAINED
-    return tuple(_prepared(case, named, chosen, bool(weights)) for case in cases)
+    return tuple(_prepare_case(case, named, chosen, bool(weights)) for case in cases)
 
 
-def _prepared(case: Case, named: Collection[str], chosen: str, has_weights: bool) -> Case:
+def _prepare_case(case: Case, named: Collection[str], chosen: str, has_weights: bool) -> Case:
     if has_weights and "weights" not in case.params:
         raise UsageError(
             f"{case.workload} takes no file of weights.", hint="Leave out --weights for it."
@@ -318,9 +323,9 @@ def make_plan(
     """
     suite_cases = suites.suite(suite) if suite else ()
     complete = expand_cases((*suite_cases, *cases), backends, params, options, trust)
-    evaluation = of_suite(suite, first)
+    evaluation = suite_evaluation(suite, first)
     return Plan(
-        cases=prepared(complete, options or ()) if evaluation else complete,
+        cases=prepare_for_evaluation(complete, options or ()) if evaluation else complete,
         procedure=inputs.procedure(procedure, parts),
         evaluation=evaluation,
         label=label,

@@ -23,13 +23,13 @@ from assay.core.codec import UNREADABLE
 from assay.core.errors import EndingError, signal_name
 from assay.core.messages import (
     ENDINGS,
-    LARGEST,
-    Answer,
+    MAX_MESSAGE,
     Close,
     Done,
     Failed,
     Reported,
     Request,
+    Response,
     pack,
     unpack,
 )
@@ -38,7 +38,7 @@ from assay.measure import process_env
 from assay.measure.monitoring import Monitoring
 
 GRACE = 3.0  # seconds that a worker has to exit by itself
-MUCH = 0.05  # of all memory: the out-of-memory killer does not choose a process with less
+OOM_SHARE = 0.05  # of all memory: the out-of-memory killer does not choose a process with less
 
 
 class WorkerProcess:
@@ -53,7 +53,7 @@ class WorkerProcess:
         self._paused_at = 0.0  # when it was paused; 0: it is running
         self._buffer = bytearray()
         self._kills = out_of_memory_kills()
-        self._mark = guard.marked()
+        self._mark = guard.mark_environment()
         command, variables = self._start(case, folder)
         orders, self._orders, self._answers, answers, self._output, output = _pipes(3)
         try:
@@ -72,7 +72,7 @@ class WorkerProcess:
             raise EndingError("failed", f"{command[0]} did not start: {why}") from None
         finally:
             self._close(orders, answers, output)
-        self._log = KeptLog(folder / "worker.log")
+        self._log = TruncatedLog(folder / "worker.log")
         self._monitoring = Monitoring(self._process.pid, folder)
 
     def __enter__(self) -> Self:
@@ -89,7 +89,7 @@ class WorkerProcess:
         finally:
             self._end()
 
-    def ask(self, request: Request) -> Iterator[Answer]:
+    def ask(self, request: Request) -> Iterator[Response]:
         """The worker's answers to one request. Raises EndingError if it cannot answer."""
         self.send(request)
         yield from self.answers()
@@ -101,12 +101,12 @@ class WorkerProcess:
         except BrokenPipeError:
             raise self._exit_reason() from None
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[Response]:
         """To the request that was sent last."""
         while True:
             answer = self._next()
             if isinstance(answer, Failed):
-                raise _ending(answer)
+                raise _ending_error(answer)
             if isinstance(answer, Done):
                 return
             yield answer
@@ -141,7 +141,7 @@ class WorkerProcess:
         """The command and its additional variables."""
         return process_env.interpreter(case, folder), process_env.variables(case, folder)
 
-    def _next(self) -> Answer:
+    def _next(self) -> Response:
         """Wait for one answer and drain the worker's output meanwhile."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._answers, selectors.EVENT_READ)
@@ -149,7 +149,7 @@ class WorkerProcess:
             while True:
                 for body in unpack(self._buffer):
                     return _read(body)
-                if _announced(self._buffer) > LARGEST:
+                if _message_length(self._buffer) > MAX_MESSAGE:
                     raise EndingError("crashed", "the worker wrote invalid data into its pipe")
                 pause = self._monitoring.look()  # this thread would only sleep here
                 left = self._deadline - time.monotonic()
@@ -175,7 +175,7 @@ class WorkerProcess:
         if code is None:
             return EndingError("crashed", "the worker closed its pipe without exiting")
         if code == -signal.SIGKILL and out_of_memory_kills() > self._kills:
-            return killed("the worker", self._usage)
+            return kill_error("the worker", self._usage)
         if code < 0:
             return EndingError("crashed", f"the worker was ended by {signal_name(-code)}")
         return EndingError(
@@ -186,7 +186,7 @@ class WorkerProcess:
         self._close(self._orders, self._answers)
         self._send_signal(signal.SIGKILL)
         self._wait(patience=math.inf)
-        self.left_behind = guard.end_marked(self._mark, self._process.pid)
+        self.left_behind = guard.kill_marked(self._mark, self._process.pid)
         self.peaks = self._monitoring.end(self._usage)
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
@@ -228,30 +228,30 @@ def _pipes(count: int) -> list[int]:
     return ends
 
 
-def _read(body: bytes) -> Answer:
+def _read(body: bytes) -> Response:
     try:
-        answer: Answer = msgspec.msgpack.decode(body, type=Answer)
+        answer: Response = msgspec.msgpack.decode(body, type=Response)
     except UNREADABLE as error:
         raise EndingError("failed", f"the worker's answer cannot be read: {error}") from None
     return answer
 
 
-def _announced(buffer: bytearray) -> int:
+def _message_length(buffer: bytearray) -> int:
     """Bytes of the message that is being received."""
     return int.from_bytes(buffer[:4], "little") if len(buffer) >= 4 else 0
 
 
-def _ending(answer: Failed) -> EndingError:
+def _ending_error(answer: Failed) -> EndingError:
     """As the worker reports, if it is a known status."""
     if answer.status in ENDINGS:
         return EndingError(answer.status, answer.reason, answer.phases)
     return EndingError("failed", f"{answer.reason} (it called this '{answer.status[:40]}')")
 
 
-def killed(what: str, usage: resource.struct_rusage | None) -> EndingError:
+def kill_error(what: str, usage: resource.struct_rusage | None) -> EndingError:
     """Ended by SIGKILL while the kernel's out-of-memory killer was active: it only kills a process
     that uses much memory, so anything else was killed by somebody else."""
-    if usage and 1024 * usage.ru_maxrss >= MUCH * memory_limit():
+    if usage and 1024 * usage.ru_maxrss >= OOM_SHARE * memory_limit():
         return EndingError("out-of-memory", f"the kernel killed {what} for lack of memory")
     return EndingError(
         "crashed",
@@ -277,14 +277,14 @@ def out_of_memory_kills() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-HEAD = 1 << 20  # bytes stored of the beginning
-TAIL = 1 << 20  # bytes stored of the end
+HEAD_BYTES = 1 << 20  # bytes stored of the beginning
+TAIL_BYTES = 1 << 20  # bytes stored of the end
 
 
-class KeptLog:
+class TruncatedLog:
     """The output of a worker. Of a large one the middle is counted, not stored."""
 
-    def __init__(self, path: Path, head: int = HEAD, tail: int = TAIL) -> None:
+    def __init__(self, path: Path, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
         self._file: FileIO | None = None
         with suppress(OSError):
             self._file = path.open("wb", buffering=0)

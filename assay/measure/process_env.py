@@ -15,7 +15,7 @@ from assay.measure import shared_cache
 PACKAGE = Path(assay.__file__).parent
 
 # Equal for every contender: no framework reserves a whole device or floods the log.
-COMMON = {
+COMMON_VARIABLES = {
     "PYTHONHASHSEED": "0",
     "PYTHONUNBUFFERED": "1",
     "TF_CPP_MIN_LOG_LEVEL": "2",
@@ -24,7 +24,7 @@ COMMON = {
 }
 
 # Without the current folder: see core/start.py.
-_LOOK = (
+_FIND_MSGSPEC = (
     "import sys; sys.path[:] = [place for place in sys.path if place]; import importlib.util; "
     "sys.exit(importlib.util.find_spec('msgspec') is None)"
 )
@@ -54,7 +54,9 @@ def python_of(chosen: str) -> Path:
 def _check_modules(python: Path) -> None:
     """Without msgspec the worker could not even report that it is missing."""
     try:
-        ran = subprocess.run([python, "-c", _LOOK], capture_output=True, timeout=60, check=False)
+        ran = subprocess.run(
+            [python, "-c", _FIND_MSGSPEC], capture_output=True, timeout=60, check=False
+        )
     except OSError as error:
         raise EndingError("failed", f"{python} did not start: {error.strerror}") from None
     except subprocess.TimeoutExpired as error:
@@ -70,7 +72,7 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
     threads = case.options.get("threads", "all")
     count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
     return {
-        **COMMON,
+        **COMMON_VARIABLES,
         **_store(folder),
         **shared_cache.variables(folder),
         **count,

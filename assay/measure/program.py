@@ -19,12 +19,12 @@ from assay.core import guard
 from assay.core.clock import clock
 from assay.core.errors import EndingError
 from assay.measure.monitoring import Monitoring
-from assay.measure.process import killed, out_of_memory_kills
+from assay.measure.process import kill_error, out_of_memory_kills
 
 CHUNK = 1 << 16
 GRACE = 3.0  # seconds between asking a command to end and ending it
 
-Feed = Callable[[bytes], None]
+FeedCallback = Callable[[bytes], None]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 3600.0
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended: `code` is its exit status, below 0 the signal that ended it."""
 
     code: int
@@ -45,12 +45,12 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     left_behind: tuple[str, ...] = ()  # processes that left its group, and were ended too
 
 
-def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
+def run_program(program: Program, folder: Path, feed: FeedCallback) -> ProgramResult:
     """Run it to its end; `feed` gets every chunk of output. Raises EndingError on a timeout."""
     kills = out_of_memory_kills()
     running: _Running | None = None
     try:
-        with uninterrupted():
+        with defer_signals():
             running = _Running(program, feed)
         running.monitor(folder)
         ended = running.wait()
@@ -59,23 +59,23 @@ def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
             running.stop()
         raise
     if ended.code == -signal.SIGKILL and out_of_memory_kills() > kills:
-        raise killed("the command", running.usage)
+        raise kill_error("the command", running.usage)
     return ended
 
 
 class _Running:
     """A started command; its whole process group ends with it."""
 
-    def __init__(self, program: Program, feed: Feed) -> None:
+    def __init__(self, program: Program, feed: FeedCallback) -> None:
         self._program, self._feed = program, feed
         self._monitoring: Monitoring | None = None
         self.left_behind: list[str] = []
         self.usage: resource.struct_rusage | None = None
-        self._mark = guard.marked()
+        self._mark = guard.mark_environment()
         try:
             self._output, output = os.pipe()
         except OSError as error:
-            raise EndingError("failed", _not_started(program, error)) from None
+            raise EndingError("failed", _start_error(program, error)) from None
         self._begun = clock()
         try:
             self._process = subprocess.Popen(
@@ -90,14 +90,14 @@ class _Running:
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL in a word
             os.close(self._output)
-            raise EndingError("failed", _not_started(program, error)) from None
+            raise EndingError("failed", _start_error(program, error)) from None
         finally:
             os.close(output)
 
     def monitor(self, folder: Path) -> None:
         self._monitoring = Monitoring(self._process.pid, folder)
 
-    def wait(self) -> Ended:
+    def wait(self) -> ProgramResult:
         """Wait for output, for monitors that are due, and for the end."""
         deadline = time.monotonic() + self._program.timeout
         pidfd = os.pidfd_open(self._process.pid)  # readable the moment it ends
@@ -111,7 +111,7 @@ class _Running:
             os.close(pidfd)
         seconds = clock() - self._begun
         peaks = self._clean_up()
-        return Ended(
+        return ProgramResult(
             code=self._process.returncode,
             seconds=seconds,
             peaks=peaks,
@@ -151,7 +151,7 @@ class _Running:
         if self._output < 0:
             return {}
         _signal(self._process.pid, signal.SIGKILL)
-        self.left_behind = guard.end_marked(self._mark, self._process.pid)
+        self.left_behind = guard.kill_marked(self._mark, self._process.pid)
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
             while chunk := os.read(self._output, CHUNK):
@@ -162,7 +162,7 @@ class _Running:
 
 
 @contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Defer signals: while a process is being started, nobody could end it yet."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals come to the main thread only
@@ -179,7 +179,7 @@ def uninterrupted() -> Iterator[None]:
             signal.raise_signal(late)
 
 
-def _not_started(program: Program, error: OSError | ValueError) -> str:
+def _start_error(program: Program, error: OSError | ValueError) -> str:
     name = program.command if isinstance(program.command, str) else program.command[0]
     why = getattr(error, "strerror", None) or error
     if getattr(error, "filename", "") == program.directory:

@@ -12,25 +12,25 @@ import msgspec
 from assay.core import codec, settings
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
-from assay.core.executor import CasePlace, Elsewhere, LostUnit, Unit
-from assay.core.findings import Reading
+from assay.core.executor import CaseDir, Executor, NodeLost, RemoteTask
+from assay.core.findings import SummarizedResult
 from assay.core.loading import check_not_loading
 from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Plan, Query, Result
-from assay.core.redaction import safe_text, safe_values, without_tokens
+from assay.core.redaction import redact_tokens, safe_text, safe_values
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.measure import modes
 from assay.measure.case import measure
 from assay.measure.machine import environment
 from assay.measure.machine.doctor import peaks_for
-from assay.measure.program import uninterrupted
-from assay.measure.remote import HERE, Machines, ending, measure_there
-from assay.measure.shared_cache import beside_cases
+from assay.measure.program import defer_signals
+from assay.measure.remote import LOCAL_SCHEME, Machines, failed_result, measure_there
+from assay.measure.shared_cache import shared_cache_dir
 from assay.stats import stored_summary
 from assay.stores import folders
 from assay.stores.importing import IMPORTED
-from assay.stores.runs import can_resume, how_to_resume, locked, verb_of
+from assay.stores.runs import can_resume, how_to_resume, lock_run, verb_of
 
 A = TypeVar("A")
 
@@ -39,14 +39,14 @@ class Run:
     """A run while it is measured; it is locked."""
 
     def __init__(
-        self, plan: Plan, store: Store, folder: Path, elsewhere: Elsewhere | None = None
+        self, plan: Plan, store: Store, folder: Path, elsewhere: Executor | None = None
     ) -> None:
         self.plan, self.name, self.store = plan, folder.name, store
         self.elsewhere = elsewhere  # a cluster that measures for this machine
         self._folder = folder
         self._peaks = peaks_for(store.home) if elsewhere is None else {}
 
-    def new_case(self) -> CasePlace:
+    def new_case(self) -> CaseDir:
         return folders.new_case(self._folder)
 
     def results(self) -> list[Result]:
@@ -56,10 +56,10 @@ class Run:
 
     def record(
         self, batches: Iterable[tuple[A, Sequence[Result]]]
-    ) -> Iterator[tuple[A, list[Reading]]]:
+    ) -> Iterator[tuple[A, list[SummarizedResult]]]:
         """Store each batch of results before it is yielded; an interrupted one is the last."""
         for what, results in batches:
-            with uninterrupted():  # a batch is stored completely
+            with defer_signals():  # a batch is stored completely
                 readings = self._save_all(results)
             yield what, readings
             for result in results:
@@ -69,9 +69,9 @@ class Run:
     def save_document(self, name: str, document: object) -> None:
         self.store.keep_document(self.name, name, codec.encode(document, indent=2))
 
-    def _save_all(self, results: Sequence[Result]) -> list[Reading]:
+    def _save_all(self, results: Sequence[Result]) -> list[SummarizedResult]:
         """Try each, then raise the errors."""
-        readings: list[Reading] = []
+        readings: list[SummarizedResult] = []
         problems: list[StoreError] = []
         for result in results:
             try:
@@ -83,17 +83,17 @@ class Run:
             raise StoreError(str(problems[0]), hint=" ".join(hints))
         return readings
 
-    def _save(self, result: Result) -> Reading:
+    def _save(self, result: Result) -> SummarizedResult:
         """With what the plan and the doctor know of it."""
         machine = {**result.environment.machine, **self._peaks}
         env = msgspec.structs.replace(result.environment, machine=machine)
         if self.elsewhere:  # the command and its checkout are those of this machine
-            here = environment.here()
+            here = environment.current_environment()
             env = msgspec.structs.replace(env, command=here.command, git=env.git or here.git)
         whole = msgspec.structs.replace(
             result,
             case=msgspec.structs.replace(result.case, trust=msgspec.UNSET),  # the plan has it
-            reason=without_tokens(result.reason),
+            reason=redact_tokens(result.reason),
             label=self.plan.label,
             tags={**self.plan.tags, **result.tags},
             environment=env,
@@ -103,29 +103,29 @@ class Run:
 
 
 @contextmanager
-def new_run(plan: Plan, home: Home, elsewhere: Elsewhere | None = None) -> Iterator[Run]:
+def new_run(plan: Plan, home: Home, elsewhere: Executor | None = None) -> Iterator[Run]:
     check_not_loading()
     plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
-        with locked(store, folder.name), beside_cases(folder, plan):
+        with lock_run(store, folder.name), shared_cache_dir(folder, plan):
             yield Run(plan, store, folder, elsewhere)
 
 
 @contextmanager
-def resumed_run(name: str, home: Home, elsewhere: Elsewhere | None = None) -> Iterator[Run]:
+def reopen_run(name: str, home: Home, elsewhere: Executor | None = None) -> Iterator[Run]:
     """Resume a run by its full name, which `resumable` returns."""
     with closing(open_store(home)) as store:
         folder = store.folder(name)
         plan = store.plan(name)
-        with locked(store, folder.name), beside_cases(folder, plan):
+        with lock_run(store, folder.name), shared_cache_dir(folder, plan):
             yield Run(plan, store, folder, elsewhere)
 
 
-def resumable(text: str, verb: str, home: Home) -> str:
+def check_resumable(text: str, verb: str, home: Home) -> str:
     """The full name of a run, checked: this verb made it, and on this machine. An imported run
     names files and commands that would be run here unseen."""
-    name = made_by_verb(text, verb, home)
+    name = find_run_of_command(text, verb, home)
     with closing(open_store(home)) as store:
         if store.document(name, IMPORTED) is None:
             return name
@@ -147,7 +147,7 @@ def is_trusted(result: Result, store: Store) -> bool:
     return any(bool(case.trust) and case.key == result.case.key for case in cases)
 
 
-def made_by_verb(text: str, verb: str, home: Home) -> str:
+def find_run_of_command(text: str, verb: str, home: Home) -> str:
     """The full name of a run that this verb made."""
     with closing(open_store(home)) as store:
         name = store.find_run(text)
@@ -166,78 +166,80 @@ def made_by_verb(text: str, verb: str, home: Home) -> str:
 
 
 def run_cases(
-    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines = HERE
-) -> Iterator[Reading]:
+    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines = LOCAL_SCHEME
+) -> Iterator[SummarizedResult]:
     """Measure every case of a plan as a new run, on these machines."""
-    if machines is HERE:  # else the data has to be on the cluster
+    if machines is LOCAL_SCHEME:  # else the data has to be on the cluster
         modes.check(plan, settings.home(home))
     return _run(plan, home, progress, machines)
 
 
 def _run(
     plan: Plan, home: Home, progress: ProgressCallback, machines: Machines
-) -> Iterator[Reading]:
+) -> Iterator[SummarizedResult]:
     with machines as elsewhere, new_run(plan, home, elsewhere) as run:
-        yield from _cases(run, plan.cases, progress)
+        yield from _run_batches(run, plan.cases, progress)
 
 
 def resume_cases(
-    text: str, verb: str, home: Home, progress: ProgressCallback, machines: Machines = HERE
-) -> Iterator[Reading]:
+    text: str, verb: str, home: Home, progress: ProgressCallback, machines: Machines = LOCAL_SCHEME
+) -> Iterator[SummarizedResult]:
     """Measure the missing cases of an interrupted run of this verb, into the same run."""
-    return _resume(resumable(text, verb, home), home, progress, machines)
+    return _resume(check_resumable(text, verb, home), home, progress, machines)
 
 
 def _resume(
     name: str, home: Home, progress: ProgressCallback, machines: Machines
-) -> Iterator[Reading]:
-    with machines as elsewhere, resumed_run(name, home, elsewhere) as run:
+) -> Iterator[SummarizedResult]:
+    with machines as elsewhere, reopen_run(name, home, elsewhere) as run:
         done = {result.case.key for result in run.results()}
         left = [case for case in run.plan.cases if case.key not in done]
-        yield from _cases(run, left, progress)
+        yield from _run_batches(run, left, progress)
 
 
-def _cases(run: Run, cases: Iterable[Case], progress: ProgressCallback) -> Iterator[Reading]:
-    batches = _batches if run.elsewhere is None else _spread
+def _run_batches(
+    run: Run, cases: Iterable[Case], progress: ProgressCallback
+) -> Iterator[SummarizedResult]:
+    batches = _batches if run.elsewhere is None else _remote_batches
     for _, readings in run.record(batches(run, list(cases), progress)):
         yield from readings
 
 
 def _batches(
     run: Run, cases: Sequence[Case], progress: ProgressCallback
-) -> Iterator[tuple[CasePlace, list[Result]]]:
+) -> Iterator[tuple[CaseDir, list[Result]]]:
     for number, case in enumerate(cases, 1):
-        case_dir, numbered = run.new_case(), _numbered(progress, number, len(cases))
+        case_dir, numbered = run.new_case(), _number_progress(progress, number, len(cases))
         yield case_dir, [measure(run.plan, case, case_dir, numbered)]
 
 
-def _spread(
+def _remote_batches(
     run: Run, cases: Sequence[Case], progress: ProgressCallback
-) -> Iterator[tuple[CasePlace, list[Result]]]:
+) -> Iterator[tuple[CaseDir, list[Result]]]:
     """On a cluster, as they end. An interrupt is the result of the first that was begun."""
-    begun: dict[str, Unit] = {}
+    begun: dict[str, RemoteTask] = {}
     units = (
         begun.setdefault(unit.case_dirs[0].id, unit)
         for number, case in enumerate(cases, 1)
-        for unit in [_unit(run, case, _numbered(progress, number, len(cases)))]
+        for unit in [_unit(run, case, _number_progress(progress, number, len(cases)))]
     )
     assert run.elsewhere is not None
     try:
         for unit, result in run.elsewhere.submit(units):
             del begun[unit.case_dirs[0].id]
-            if isinstance(result, LostUnit):
-                result = ending(unit, run.plan, "crashed", result.reason)
+            if isinstance(result, NodeLost):
+                result = failed_result(unit, run.plan, "crashed", result.reason)
             yield unit.case_dirs[0], [result]
     except KeyboardInterrupt as interrupt:
         for unit in list(begun.values())[:1]:
             reason = str(interrupt) or "by Ctrl-C"
-            yield unit.case_dirs[0], [ending(unit, run.plan, "interrupted", reason)]
+            yield unit.case_dirs[0], [failed_result(unit, run.plan, "interrupted", reason)]
         raise
 
 
-def _unit(run: Run, case: Case, progress: ProgressCallback) -> Unit:
-    return Unit(measure_there, (run.plan, case), case, (run.new_case(),), progress)
+def _unit(run: Run, case: Case, progress: ProgressCallback) -> RemoteTask:
+    return RemoteTask(measure_there, (run.plan, case), case, (run.new_case(),), progress)
 
 
-def _numbered(progress: ProgressCallback, number: int, count: int) -> ProgressCallback:
+def _number_progress(progress: ProgressCallback, number: int, count: int) -> ProgressCallback:
     return lambda seen: progress(msgspec.structs.replace(seen, number=number, count=count))

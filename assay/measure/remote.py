@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.executor import CasePlace, Elsewhere, LostUnit, Unit
+from assay.core.executor import CaseDir, Executor, NodeLost, RemoteTask
 from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Plan, Result, Status
 from assay.core.settings import home
@@ -20,8 +20,8 @@ from assay.measure.case import measure
 from assay.measure.machine.doctor import peaks_for
 from assay.measure.result_builder import new_result
 
-Machines = AbstractContextManager[Elsewhere | None]
-HERE: Machines = nullcontext()  # this machine
+Machines = AbstractContextManager[Executor | None]
+LOCAL_SCHEME: Machines = nullcontext()  # this machine
 
 
 def executor(on: str, need: Mapping[str, str] | None = None) -> Machines:
@@ -38,23 +38,23 @@ def executor(on: str, need: Mapping[str, str] | None = None) -> Machines:
             f"--need {next(iter(need))} was given without --on.",
             hint="It states the resources of a cluster's node: --on ray://HOST:10001",
         )
-    return HERE
+    return LOCAL_SCHEME
 
 
 def measure_there(
-    case_dirs: Sequence[CasePlace], progress: ProgressCallback, plan: Plan, case: Case
+    case_dirs: Sequence[CaseDir], progress: ProgressCallback, plan: Plan, case: Case
 ) -> Result:
     """`measure` on a node: an error is the result of this case and does not end the run."""
     try:
         result = measure(plan, case, case_dirs[0], progress)
     except AssayError as error:
         skipped = new_result(case, plan.procedure, case_dirs[0])
-        reason = _not_there(case) or f"{error} {error.hint}"
+        reason = _missing_file(case) or f"{error} {error.hint}"
         result = msgspec.structs.replace(skipped, status="skipped", reason=reason)
-    return with_peaks(result)
+    return add_peaks(result)
 
 
-def _not_there(case: Case) -> str:
+def _missing_file(case: Case) -> str:
     """Files of the user are not sent."""
     file = case.workload.partition(":")[0]
     if os.sep not in file or Path(file).exists():
@@ -65,24 +65,24 @@ def _not_there(case: Case) -> str:
     )
 
 
-def with_peaks(result: Result) -> Result:
+def add_peaks(result: Result) -> Result:
     """With the peaks that the doctor measured on this machine."""
     machine = {**result.environment.machine, **peaks_for(home())}
     here = msgspec.structs.replace(result.environment, machine=machine)
     return msgspec.structs.replace(result, environment=here)
 
 
-def ending(unit: Unit, plan: Plan, status: Status, reason: str) -> Result:
+def failed_result(unit: RemoteTask, plan: Plan, status: Status, reason: str) -> Result:
     """Of a case without a result from its node: its environment is that of this machine."""
     result = new_result(unit.case, plan.procedure, unit.case_dirs[0])
     return msgspec.structs.replace(result, status=status, reason=reason)
 
 
-def run_one(machines: Elsewhere | None, unit: Unit) -> Any:
+def run_single(machines: Executor | None, unit: RemoteTask) -> Any:
     """The result of a single pair or heat, on any node."""
     assert machines is not None
     ((_, result),) = machines.submit(iter([unit]))
-    if isinstance(result, LostUnit):
+    if isinstance(result, NodeLost):
         raise NotPossibleError(
             f"A pair or heat was {result.reason}.",
             hint="What was measured is stored; continue with --resume last.",

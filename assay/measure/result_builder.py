@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 from assay.core import redaction
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.messages import LateFacts, Opened
 from assay.core.phases import Phases
 from assay.core.records import LEFT_BEHIND, Case, Environment, Procedure, Result, Samples, Value
 from assay.measure import process_env
 from assay.measure.machine import environment, reference_load
 from assay.measure.process import WorkerProcess
-from assay.stats.pooling import joined_peaks
+from assay.stats.pooling import pool_peaks
 
 Piece = Opened | Samples | LateFacts
 
@@ -33,7 +33,7 @@ class ResultBuilder:
         self,
         case: Case,
         procedure: Procedure,
-        case_dir: CasePlace,
+        case_dir: CaseDir,
         known: Mapping[str, Value] = NO_FACTS,  # facts of an earlier result of the case
     ) -> None:
         self.timeout = procedure.timeout  # of the whole case
@@ -81,7 +81,7 @@ class ResultBuilder:
         self._charge_phase(piece)
         if isinstance(piece, Opened):
             self._sampling = False
-            self._result = _with_opened(self._result, piece, self._known)
+            self._result = _add_opened(self._result, piece, self._known)
         elif isinstance(piece, LateFacts):
             self._add_facts(piece.facts)
         else:
@@ -100,16 +100,14 @@ class ResultBuilder:
         if self._finished:
             return self._result
         self._finished = True
-        self._phases.charge(
-            "end" if status == "ok" else "start" if spent else self._phase, spent
-        )
+        self._phases.charge("end" if status == "ok" else "start" if spent else self._phase, spent)
         if self._left:
             self._add_facts({LEFT_BEHIND: ", ".join(self._left)})
         self._result = msgspec.structs.replace(
             self._result,
             samples=self.samples,
-            environment=_with_reference(self._result.environment, self._reference_loads),
-            peaks=joined_peaks(self._peaks),
+            environment=_add_reference(self._result.environment, self._reference_loads),
+            peaks=pool_peaks(self._peaks),
             seconds=self.seconds,
             phases=self._phases.sorted_seconds(),
             status=status,
@@ -152,7 +150,7 @@ class _SampleBuffer:
         )
 
 
-def new_result(case: Case, procedure: Procedure, case_dir: CasePlace) -> Result:
+def new_result(case: Case, procedure: Procedure, case_dir: CaseDir) -> Result:
     return Result(
         id=case_dir.id,
         case=case,
@@ -165,12 +163,12 @@ def new_result(case: Case, procedure: Procedure, case_dir: CasePlace) -> Result:
 
 def _environment(case: Case, folder: Path) -> Environment:
     """This machine, with the variables that the worker gets in addition to the user's."""
-    here = environment.here()
+    here = environment.current_environment()
     variables = redaction.safe_values(process_env.variables(case, folder))
     return msgspec.structs.replace(here, variables=here.variables | variables)
 
 
-def _with_opened(result: Result, answer: Opened, known: Mapping[str, Value]) -> Result:
+def _add_opened(result: Result, answer: Opened, known: Mapping[str, Value]) -> Result:
     """With what the worker reported after opening the case; `known` is from the first process."""
     return msgspec.structs.replace(
         result,
@@ -183,7 +181,7 @@ def _with_opened(result: Result, answer: Opened, known: Mapping[str, Value]) -> 
     )
 
 
-def _with_reference(here: Environment, loads: list[float]) -> Environment:
+def _add_reference(here: Environment, loads: list[float]) -> Environment:
     if not loads:
         return here
     machine = {**here.machine, **reference_load.facts(loads)}

@@ -34,7 +34,7 @@ class BuildError(AssayError):
     """A revision that cannot be built or installed: it is skipped."""
 
 
-def between(case: Case, good: str, bad: str) -> Revisions:
+def find_revisions(case: Case, good: str, bad: str) -> Revisions:
     """Two `NAME==VERSION` are versions of a package, everything else commits."""
     pins = [_PINNED.fullmatch(text) for text in (good, bad)]
     if pins[0] and pins[1]:
@@ -72,7 +72,7 @@ def _versions(good: re.Match[str], bad: re.Match[str]) -> Revisions:
             f"{name} and {bad['name']} are two packages.",
             hint=f"Two versions of one, as in --good {name}==1.0 --bad {name}==2.0",
         )
-    known = _known_versions(name)
+    known = _available_versions(name)
     for version in (good["version"], bad["version"]):
         if version not in known:
             raise UsageError(
@@ -85,7 +85,7 @@ def _versions(good: re.Match[str], bad: re.Match[str]) -> Revisions:
     return Revisions("package", name, tuple(chosen))
 
 
-def _known_versions(name: str) -> list[str]:
+def _available_versions(name: str) -> list[str]:
     """From pip, with its own settings; oldest first."""
     bare = name.partition("[")[0]
     output = _run([sys.executable, "-m", "pip", "index", "versions", "--", bare], f"find {bare}")
@@ -103,14 +103,14 @@ def environment(folder: Path, package: str, version: str) -> Path:
     venv.create(root, with_pip=False, symlinks=True, clear=True)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(root), "platbase": str(root)}))
     words = ("--quiet", "--no-warn-conflicts", "--no-deps", "--target", str(own))
-    _run([*_INSTALL, *words, *_needed(package, version)], f"install {package}=={version}")
+    _run([*_INSTALL, *words, *_packages_to_pin(package, version)], f"install {package}=={version}")
     here = sysconfig.get_path("purelib")
     (own / "_below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
     (root / "ready").touch()
     return root
 
 
-def _needed(package: str, version: str) -> list[str]:
+def _packages_to_pin(package: str, version: str) -> list[str]:
     """The version, and those dependencies that have to change for it (jaxlib, of jax), as resolved
     by a dry run of pip."""
     pin = f"{package}=={version}"
@@ -118,14 +118,18 @@ def _needed(package: str, version: str) -> list[str]:
         [*_INSTALL, "--quiet", "--dry-run", "--report", "-", pin], f"resolve what {pin} needs"
     )
     packages = (part["metadata"] for part in json.loads(report)["install"])
-    own = _plain(package.partition("[")[0])
+    own = _normalize_name(package.partition("[")[0])
     return [
         pin,
-        *(f"{item['name']}=={item['version']}" for item in packages if _plain(item["name"]) != own),
+        *(
+            f"{item['name']}=={item['version']}"
+            for item in packages
+            if _normalize_name(item["name"]) != own
+        ),
     ]
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Normalized as by the package index."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

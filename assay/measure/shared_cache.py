@@ -14,17 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.core.records import Case, Plan
-from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
+from assay.core.settings import CACHED_WEIGHTS, SHARED_CACHE
 
 NAME = "shared-cache"
 WEIGHTS = "shared-weights"
-VERBS = frozenset({"ab", "race", "study"})  # open a case in many processes
-NOTE = "compiled code is shared between the processes of a case; --cold leaves that out"
+SHARING_COMMANDS = frozenset({"ab", "race", "study"})  # open a case in many processes
+SHARED_NOTE = "compiled code is shared between the processes of a case; --cold leaves that out"
 
 
 @contextmanager
-def beside_cases(folder: Path, plan: Plan) -> Iterator[None]:
-    shared = {NAME: shares(plan), WEIGHTS: shares_weights(plan)}
+def shared_cache_dir(folder: Path, plan: Plan) -> Iterator[None]:
+    shared = {NAME: is_shared(plan), WEIGHTS: are_weights_shared(plan)}
     folders = [folder / name for name, is_shared in shared.items() if is_shared]
     for path in folders:
         path.mkdir(exist_ok=True)
@@ -35,25 +35,25 @@ def beside_cases(folder: Path, plan: Plan) -> Iterator[None]:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def shares(plan: Plan) -> bool:
-    return plan.verb in VERBS and not plan.procedure.cold
+def is_shared(plan: Plan) -> bool:
+    return plan.verb in SHARING_COMMANDS and not plan.procedure.cold
 
 
-def shares_weights(plan: Plan) -> bool:
+def are_weights_shared(plan: Plan) -> bool:
     """Whether a network is opened more than once: a file that nobody reads would cost time."""
-    opened = Counter(_net(case) for case in plan.cases)
+    opened = Counter(_weights_key(case) for case in plan.cases)
     again = plan.procedure.processes > 1 or any(count > 1 for count in opened.values())
-    return shares(plan) or (again and not plan.procedure.cold)
+    return is_shared(plan) or (again and not plan.procedure.cold)
 
 
-def _net(case: Case) -> str:
+def _weights_key(case: Case) -> str:
     """All that its weights depend on."""
     return f"{case.workload} {sorted((k, v) for k, v in case.params.items() if k != 'batch_size')}"
 
 
 def notes(plan: Plan) -> list[str]:
     compiled = any(case.options.get("compiler", "off") != "off" for case in plan.cases)
-    return [NOTE] if compiled and shares(plan) else []
+    return [SHARED_NOTE] if compiled and is_shared(plan) else []
 
 
 def variables(folder: Path) -> dict[str, str]:
@@ -62,8 +62,8 @@ def variables(folder: Path) -> dict[str, str]:
     Without a shared cache compiled code is never reused: inductor's own cache would make a first
     step depend on earlier runs of the user.
     """
-    compiled, weights = _above(folder, NAME), _above(folder, WEIGHTS)
-    shared = {KEPT_WEIGHTS: str(weights)} if weights else {}
+    compiled, weights = _find_parent_dir(folder, NAME), _find_parent_dir(folder, WEIGHTS)
+    shared = {CACHED_WEIGHTS: str(weights)} if weights else {}
     if not compiled:
         return {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1", **shared}
     return {
@@ -77,6 +77,6 @@ def variables(folder: Path) -> dict[str, str]:
     }
 
 
-def _above(folder: Path, name: str) -> Path | None:
+def _find_parent_dir(folder: Path, name: str) -> Path | None:
     folders = (parent / name for parent in folder.absolute().parents[:2])
     return next((path for path in folders if path.is_dir()), None)

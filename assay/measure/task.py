@@ -12,15 +12,15 @@ import msgspec
 
 from assay.core import codec, redaction
 from assay.core.errors import EndingError
-from assay.core.executor import CasePlace
-from assay.core.records import LEFT_BEHIND, REPORTED, Case, Procedure, Result, Samples, Value
+from assay.core.executor import CaseDir
+from assay.core.records import LEFT_BEHIND, REPORTED_PREFIX, Case, Procedure, Result, Samples, Value
 from assay.logs.overrides import arguments
 from assay.logs.reader import CHUNK, LogReader, Outcome
-from assay.logs.suggest import Suggester, confirmed
+from assay.logs.suggest import Suggester, confirm_suggestions
 from assay.logs.task import Metric, Task
 from assay.measure.machine import environment
-from assay.measure.program import Ended, Program, run_program
-from assay.stats.pooling import joined_peaks
+from assay.measure.program import Program, ProgramResult, run_program
+from assay.stats.pooling import pool_peaks
 
 WALL = "wall_time"  # of the whole command; `command_wall_time` where its log has one of its own
 TIMEOUT = 24 * 3600.0  # seconds, by default
@@ -33,7 +33,7 @@ def case_of(task: Task, backend: str = "command") -> Case:
     return Case(workload=task.name, backend=backend, params=params, key=f"{task.name}@{backend}")
 
 
-def run_task(task: Task, case_dir: CasePlace, suggest: bool = True) -> Result:
+def run_task(task: Task, case_dir: CaseDir, suggest: bool = True) -> Result:
     """Run every repeat of a task, up to the first that fails.
 
     For a task without metrics they are suggested from its log, unless `suggest` is false.
@@ -44,7 +44,7 @@ def run_task(task: Task, case_dir: CasePlace, suggest: bool = True) -> Result:
         procedure=Procedure(timeout=task.timeout or TIMEOUT),
         status="ok",
         started=_now(),
-        environment=environment.here(),
+        environment=environment.current_environment(),
     )
     samples: list[Samples] = []
     peaks: list[Mapping[str, float]] = []
@@ -53,7 +53,7 @@ def run_task(task: Task, case_dir: CasePlace, suggest: bool = True) -> Result:
     seconds = 0.0
     try:
         for number in range(task.repeats):
-            ended, outcome = _once(task, case_dir.folder, number, suggest)
+            ended, outcome = _run_repeat(task, case_dir.folder, number, suggest)
             seconds += ended.seconds
             peaks.append(ended.peaks)
             samples += _samples(ended, outcome, number)
@@ -70,7 +70,7 @@ def run_task(task: Task, case_dir: CasePlace, suggest: bool = True) -> Result:
         result,
         samples=tuple(samples),
         facts=facts,
-        peaks=joined_peaks(peaks),
+        peaks=pool_peaks(peaks),
         seconds=seconds,
         items=1,
         **ending,
@@ -79,7 +79,7 @@ def run_task(task: Task, case_dir: CasePlace, suggest: bool = True) -> Result:
 
 def read_log(task: Task, path: Path, result_id: str) -> tuple[Result, Outcome]:
     """The metrics of an existing log as a result."""
-    outcome = parse(task.metrics, path)
+    outcome = parse_log_file(task.metrics, path)
     result = Result(
         id=result_id,
         case=case_of(task, "log"),
@@ -94,28 +94,30 @@ def read_log(task: Task, path: Path, result_id: str) -> tuple[Result, Outcome]:
     return result, outcome
 
 
-def parse(metrics: tuple[Metric, ...], path: Path, code: int | None = None) -> Outcome:
+def parse_log_file(metrics: tuple[Metric, ...], path: Path, code: int | None = None) -> Outcome:
     with LogReader(metrics, workers=_workers()) as reader:
         for chunk in _chunks(path):
             reader.feed(chunk)
         return reader.finish(code)
 
 
-def suggested(path: Path) -> tuple[Metric, ...]:
+def suggest_metrics(path: Path) -> tuple[Metric, ...]:
     """Metrics that a log seems to contain."""
     suggester = Suggester()
     for chunk in _chunks(path):
         suggester.feed(chunk)
-    return confirmed(suggester.finish(), _chunks(path))
+    return confirm_suggestions(suggester.finish(), _chunks(path))
 
 
-def log_of(folder: Path, number: int = 0) -> Path:
+def log_path(folder: Path, number: int = 0) -> Path:
     """The stored log of one repeat."""
     return folder / ("log.gz" if not number else f"log-{number}.gz")
 
 
-def _once(task: Task, folder: Path, number: int, suggest: bool) -> tuple[Ended, Outcome]:
-    path = log_of(folder, number)
+def _run_repeat(
+    task: Task, folder: Path, number: int, suggest: bool
+) -> tuple[ProgramResult, Outcome]:
+    path = log_path(folder, number)
     with LogReader(task.metrics, workers=_workers()) as reader:
         # level 1: compression must not slow down a command that prints a lot
         with gzip.open(path, "wb", compresslevel=1) as log:
@@ -128,7 +130,7 @@ def _once(task: Task, folder: Path, number: int, suggest: bool) -> tuple[Ended, 
         outcome = reader.finish(ended.code)
     if suggest and not task.metrics:
         # a suggested metric cannot fail the command
-        metrics = parse(suggested(path), path, ended.code).metrics
+        metrics = parse_log_file(suggest_metrics(path), path, ended.code).metrics
         return ended, msgspec.structs.replace(outcome, metrics=metrics)
     _keep_values(outcome, folder, number)
     return ended, outcome
@@ -145,7 +147,7 @@ def _program(task: Task) -> Program:
     )
 
 
-def _samples(ended: Ended, outcome: Outcome, number: int) -> list[Samples]:
+def _samples(ended: ProgramResult, outcome: Outcome, number: int) -> list[Samples]:
     reported = any(outcome_metric.metric.name == WALL for outcome_metric in outcome.metrics)
     wall = Samples(
         metric=f"command_{WALL}" if reported else WALL,
@@ -172,7 +174,7 @@ def _metric_samples(outcome: Outcome, number: int) -> list[Samples]:
     ]
 
 
-def _facts(ended: Ended, outcome: Outcome) -> dict[str, Value]:
+def _facts(ended: ProgramResult, outcome: Outcome) -> dict[str, Value]:
     left = {LEFT_BEHIND: ", ".join(ended.left_behind)} if ended.left_behind else {}
     return {"exit_status": ended.code, "log_bytes": outcome.bytes, **left, **_metric_facts(outcome)}
 
@@ -182,7 +184,7 @@ def _metric_facts(outcome: Outcome) -> dict[str, Value]:
     facts: dict[str, Value] = {}
     for reported in outcome.metrics:
         answer = f"{reported.metric.compute} of {reported.count} values"
-        facts[f"{REPORTED}{reported.metric.name}"] = reported.reason or answer
+        facts[f"{REPORTED_PREFIX}{reported.metric.name}"] = reported.reason or answer
         if reported.closing and not reported.closing.agrees:
             facts[f"closing {reported.metric.name}"] = reported.closing.text
     return facts
@@ -195,12 +197,12 @@ def _keep_values(outcome: Outcome, folder: Path, number: int) -> None:
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    with _opened(path) as file:
+    with _open_log(path) as file:
         while chunk := file.read(CHUNK):
             yield chunk
 
 
-def _opened(path: Path) -> gzip.GzipFile:
+def _open_log(path: Path) -> gzip.GzipFile:
     """A log, compressed or not."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.core.contracts import Peak
-from assay.monitors.sources.proc import KeptFile
+from assay.monitors.sources.proc import OpenFile
 
 FOLDER = Path("/sys/class/powercap")
 
@@ -38,7 +38,7 @@ class _Counter:
     """Microjoules of one zone; the counter wraps to zero."""
 
     def __init__(self, zone: Path) -> None:
-        self._file = KeptFile(str(zone / "energy_uj"))
+        self._file = OpenFile(str(zone / "energy_uj"))
         self._range = _number(zone / "max_energy_range_uj")
         self._last = self._file.number()
         self._total = 0
@@ -66,7 +66,7 @@ def _zones(folder: Path) -> list[Path]:
 
 
 def _number(path: Path) -> int:
-    file = KeptFile(str(path))
+    file = OpenFile(str(path))
     try:
         return file.number() or 0
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from assay.core.contracts import Peak
 from assay.monitors.sources import amd, nvidia_smi, nvml
-from assay.monitors.sources.gpu_sample import Source, memory_of_each, ours, together
+from assay.monitors.sources.gpu_sample import Source, combine, memory_by_process, own_processes
 
 
 class GpuMonitor:
@@ -45,7 +45,9 @@ class GpuMonitor:
             return {}
         now = self._clock()
         passed, self._last = max(0.0, now - self._last), now
-        metrics = together([looks[number] for number in ours(looks)]) | memory_of_each(looks)
+        metrics = combine([looks[number] for number in own_processes(looks)]) | memory_by_process(
+            looks
+        )
         if "gpu_power" in metrics and self._source and not self._source.counts_energy:
             self._energy += metrics["gpu_power"] * passed
             metrics["gpu_energy"] = self._energy

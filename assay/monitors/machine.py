@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.core.contracts import Peak
 from assay.monitors.sources import cgroup
-from assay.monitors.sources.proc import KeptFile, line_value
+from assay.monitors.sources.proc import OpenFile, line_value
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _THROTTLES = "/sys/devices/system/cpu/cpu0/thermal_throttle/"
@@ -27,11 +27,11 @@ class MachineMonitor:
 
     def __init__(self, proc: str = "/proc") -> None:
         quota = cgroup.file("cpu", "cpu.stat")
-        self._ticks = KeptFile(f"{proc}/stat", size=256)
+        self._ticks = OpenFile(f"{proc}/stat", size=256)
         self._files = {
-            "swapped": KeptFile(f"{proc}/vmstat", size=16384),
-            "cgroup_throttled": KeptFile(str(quota) if quota else ""),
-            "thermal_throttles": KeptFile(_THROTTLES + "package_throttle_count"),
+            "swapped": OpenFile(f"{proc}/vmstat", size=16384),
+            "cgroup_throttled": OpenFile(str(quota) if quota else ""),
+            "thermal_throttles": OpenFile(_THROTTLES + "package_throttle_count"),
         }
         self._before = _ticks(self._ticks.read())
         self._start = self._counters()

@@ -17,10 +17,10 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 # Monotonic functions may be swapped with a maximum.
 # Not softsign: it is NaN for minus infinity, which a maximum would hide.
-RISING = {"relu", "tanh", "sigmoid", "elu", "selu", "softplus", "exponential", "hard_sigmoid"}
+MONOTONIC = {"relu", "tanh", "sigmoid", "elu", "selu", "softplus", "exponential", "hard_sigmoid"}
 
 
-def activated(op: ActivationOp, values: Array) -> Array:
+def apply_activation(op: ActivationOp, values: Array) -> Array:
     if op.kind == "relu":
         result = _relu(values, op.alpha)
         return np.minimum(result, values.dtype.type(op.limit)) if op.limit else result

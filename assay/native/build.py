@@ -18,15 +18,15 @@ import numpy as np
 
 from assay.core.errors import AssayError
 from assay.core.files import user_path
-from assay.native.emit import Emitted
+from assay.native.emit import ModelSource
 from assay.native.graph import Array
 from assay.native.toolchain import Toolchain
 
 RUNTIME = Path(__file__).parent / "runtime"
-BEGUN, DAY = ".building-", 24 * 3600  # prefix of folders of unfinished builds; seconds
+BUILD_PREFIX, DAY = ".building-", 24 * 3600  # prefix of folders of unfinished builds; seconds
 
 
-class Built(msgspec.Struct, frozen=True, kw_only=True):
+class ModelFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Files of one model, all in one folder of the cache."""
 
     folder: Path
@@ -53,25 +53,25 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(
-    emitted: Emitted, tools: Toolchain, cache: Path | None = None, folder: Path | None = None
-) -> Built:
+    emitted: ModelSource, tools: Toolchain, cache: Path | None = None, folder: Path | None = None
+) -> ModelFiles:
     """Build atomically: the folder gets its name when it is complete.
 
     With `folder`, only the runtime is cached.
     """
     cache = cache or default_cache()
     folder = folder or cache / digest(emitted, tools)
-    built = Built(folder=folder, name=emitted.name, cached=folder.is_dir())
+    built = ModelFiles(folder=folder, name=emitted.name, cached=folder.is_dir())
     if not built.cached:
         parts = runtime_parts(tools, cache)
-        with filled(folder) as fresh:
+        with atomic_dir(folder) as fresh:
             _make(msgspec.structs.replace(built, folder=fresh), emitted, tools, parts)
     return built
 
 
-def build_in(folder: Path, emitted: Emitted, tools: Toolchain) -> Built:
+def build_program(folder: Path, emitted: ModelSource, tools: Toolchain) -> ModelFiles:
     """Build the program alone, in a folder of the caller, without the cache."""
-    built = Built(folder=folder, name=emitted.name, cached=False)
+    built = ModelFiles(folder=folder, name=emitted.name, cached=False)
     _make(built, emitted, tools, runtime_parts(tools, default_cache()), library=False)
     return built
 
@@ -81,7 +81,7 @@ def default_cache() -> Path:
     return user_path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "assay" / "native"
 
 
-def digest(emitted: Emitted, tools: Toolchain) -> str:
+def digest(emitted: ModelSource, tools: Toolchain) -> str:
     """Hash of source, weights, runtime, compiler and flags."""
     sha = hashlib.sha256(emitted.source.encode() + _tools_text(tools))
     for name, array in emitted.constants.items():
@@ -98,7 +98,7 @@ def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
     folder = cache / f"runtime-{tools_digest(tools)}"
     names = ["entry.o", *(f"runtime{level}.o" for level in range(len(tools.levels)))]
     if not folder.is_dir():
-        with _alone(folder):
+        with _lock(folder):
             _compile_runtime(tools, folder)
     return [folder / name for name in names]
 
@@ -106,16 +106,16 @@ def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
 def _compile_runtime(tools: Toolchain, folder: Path) -> None:
     if folder.is_dir():
         return  # another process built it meanwhile
-    with filled(folder) as fresh:
+    with atomic_dir(folder) as fresh:
         count = f"-DASSAY_LEVELS={len(tools.levels)}"
         tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
         for level, flags in enumerate(tools.levels):
-            more = (*flags, *_named(level))
+            more = (*flags, *_level_flags(level))
             tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Lock the build of `folder`, so that no two processes do it at once."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,11 @@ def tools_digest(tools: Toolchain) -> str:
 
 
 def _make(
-    built: Built, emitted: Emitted, tools: Toolchain, runtime: list[Path], library: bool = True
+    built: ModelFiles,
+    emitted: ModelSource,
+    tools: Toolchain,
+    runtime: list[Path],
+    library: bool = True,
 ) -> None:
     source = built.folder / f"{built.name}.cpp"
     source.write_text(emitted.source)
@@ -146,7 +150,7 @@ def _make(
     models = [built.folder / f"model{level}.o" for level in range(len(tools.levels))]
     for level, part in enumerate(models):
         # -O0: it runs once, to describe the model
-        tools.compile(source, part, RUNTIME, "-O0", *_named(level))
+        tools.compile(source, part, RUNTIME, "-O0", *_level_flags(level))
     tools.link([*models, *runtime], built.program, shared=False)
     if library:
         tools.link([*models, *runtime], built.library, shared=True)
@@ -156,7 +160,7 @@ def _make(
         shutil.copy(Path(tools.onednn) / "lib" / "libdnnl.so.3", built.folder)
 
 
-def _named(level: int) -> tuple[str, ...]:
+def _level_flags(level: int) -> tuple[str, ...]:
     """Flags that give a level names of its own, so that several can be in one program."""
     return (f"-DASSAY_TABLE=assay_level_{level}", *((f"-Dassay=assay{level}",) if level else ()))
 
@@ -177,21 +181,21 @@ def _cpu_lines() -> list[str]:
         return []
 
 
-def _forget_killed(folder: Path) -> None:
+def _remove_stale(folder: Path) -> None:
     """Remove folders of killed builds: unchanged for a day."""
-    for path in folder.glob(f"{BEGUN}*"):
+    for path in folder.glob(f"{BUILD_PREFIX}*"):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > DAY:
                 shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
-def filled(folder: Path) -> Iterator[Path]:
+def atomic_dir(folder: Path) -> Iterator[Path]:
     """A temporary folder that is renamed to `folder` at the end, or removed on an error."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _forget_killed(folder.parent)
-        fresh = Path(tempfile.mkdtemp(prefix=BEGUN, dir=folder.parent))
+        _remove_stale(folder.parent)
+        fresh = Path(tempfile.mkdtemp(prefix=BUILD_PREFIX, dir=folder.parent))
     except OSError as error:
         raise AssayError(
             f"{folder.parent} cannot be written ({error.strerror}).",
@@ -219,7 +223,7 @@ def write_weights(file: BinaryIO, constants: Mapping[str, Array]) -> None:
         head = f"{HEAD}{index}\n".encode()
         if len(head) <= start:
             break
-        start = _aligned(len(head))
+        start = _align(len(head))
     file.write(head)
     for name, array in constants.items():
         file.write(b"\0" * (offsets[name] - file.tell()))
@@ -230,9 +234,9 @@ def _offsets(constants: Mapping[str, Array], start: int) -> dict[str, int]:
     offsets = {}
     for name, array in constants.items():
         offsets[name] = start
-        start = _aligned(start + 4 * array.size)
+        start = _align(start + 4 * array.size)
     return offsets
 
 
-def _aligned(size: int) -> int:
+def _align(size: int) -> int:
     return -(-size // ALIGN) * ALIGN

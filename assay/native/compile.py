@@ -10,17 +10,17 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.files import user_file, user_path
-from assay.native.build import Built, build
-from assay.native.emit import Emitted, emit
+from assay.native.build import ModelFiles, build
+from assay.native.emit import ModelSource, emit
 from assay.native.graph import Array, Graph, Value
-from assay.native.kernels import forced
-from assay.native.knobs.apply import applied
-from assay.native.passes.pipeline import optimized
+from assay.native.kernels import force_kernels
+from assay.native.knobs.apply import apply_knobs
+from assay.native.passes.pipeline import optimize
 from assay.native.run_program import program_outputs
 from assay.native.toolchain import Toolchain
 
 
-class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+class InstalledProgram(msgspec.Struct, frozen=True, kw_only=True):
     """The installed program and how it was built."""
 
     program: Path
@@ -35,10 +35,10 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def takes(self) -> str:
         """What an item of its data files is, in the program's words (`program.hpp`)."""
-        return "; and ".join(map(_taken, self.inputs))
+        return "; and ".join(map(_input_text, self.inputs))
 
 
-def _taken(value: Value) -> str:
+def _input_text(value: Value) -> str:
     sizes = " x ".join(map(str, value.shape))
     if not value.layout:
         return f"items of {sizes} {value.dtype}, the last axis innermost"
@@ -49,8 +49,8 @@ class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
     """A program in the cache, not yet checked."""
 
     graph: Graph  # as it was compiled
-    emitted: Emitted
-    built: Built
+    emitted: ModelSource
+    built: ModelFiles
     layers: int
     onednn: bool
 
@@ -68,12 +68,12 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[Array, ...] = ()  # a batch for each input, to calibrate ranges
 
 
-def built_model(graph: Graph, tools: Toolchain, changes: Changes | None = None) -> BuiltModel:
+def compile_graph(graph: Graph, tools: Toolchain, changes: Changes | None = None) -> BuiltModel:
     """Optimize, emit and build a captured graph."""
     changes = changes or Changes()
-    graph = optimized(graph)
-    graph = applied(graph, changes.knobs, changes.items) if changes.knobs else graph
-    graph = forced(graph, changes.kernel)
+    graph = optimize(graph)
+    graph = apply_knobs(graph, changes.knobs, changes.items) if changes.knobs else graph
+    graph = force_kernels(graph, changes.kernel)
     emitted = emit(graph)
     return BuiltModel(
         graph=graph,
@@ -84,12 +84,14 @@ def built_model(graph: Graph, tools: Toolchain, changes: Changes | None = None) 
     )
 
 
-def placed(model: BuiltModel, output: str | Path, judge: str, difference: float) -> Compiled:
+def install(
+    model: BuiltModel, output: str | Path, judge: str, difference: float
+) -> InstalledProgram:
     """Copy the program and the files it needs to the folder `output`."""
     folder = user_path(output)
-    return Compiled(
+    return InstalledProgram(
         program=folder / model.built.name,
-        files=tuple(_copied(file, folder) for file in model.built.files),
+        files=tuple(_copy(file, folder) for file in model.built.files),
         layers=model.layers,
         inputs=model.emitted.inputs,
         cached=model.built.cached,
@@ -99,7 +101,7 @@ def placed(model: BuiltModel, output: str | Path, judge: str, difference: float)
     )
 
 
-def _copied(file: Path, folder: Path) -> Path:
+def _copy(file: Path, folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise AssayError(f"{folder} is a file, not a folder.", hint="Give another folder with -o.")
     with user_file(folder / file.name) as temporary:

@@ -12,11 +12,11 @@ from assay.native import ops
 from assay.native.graph import Array, Graph, Node, Shape, Value
 from assay.native.operations import definition_of
 from assay.native.operations.definition import sizes
-from assay.native.passes.pipeline import drop_dead
+from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.passes.transposes import take_channels_first
 
 
-class Emitted(msgspec.Struct, frozen=True, kw_only=True):
+class ModelSource(msgspec.Struct, frozen=True, kw_only=True):
     """A model as source text and the constants it names."""
 
     name: str
@@ -28,10 +28,10 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True):
     layers: tuple[str, ...] = ()  # the node of each of the program's layers
 
 
-def emit(graph: Graph) -> Emitted:
+def emit(graph: Graph) -> ModelSource:
     """Images are channels first, whatever the model's own order."""
     channels_last = tuple(value.layout == "channels_last" for value in graph.inputs)
-    return Emitter(drop_dead(take_channels_first(graph))).emit_model(channels_last)
+    return Emitter(eliminate_dead_code(take_channels_first(graph))).emit_model(channels_last)
 
 
 def file_name(model: str) -> str:
@@ -53,7 +53,7 @@ class Emitter:
         self.layers: list[str] = []
         self.variables: dict[str, str] = {}
 
-    def emit_model(self, channels_last: tuple[bool, ...]) -> Emitted:
+    def emit_model(self, channels_last: tuple[bool, ...]) -> ModelSource:
         for value in self.graph.inputs:
             kind = "image" if value.layout else "input"
             variable = self._variable(value.name)
@@ -63,7 +63,7 @@ class Emitter:
         for node in self.graph.nodes:
             self._add(node)
         self.lines += [f"net.output({self.variables[name]});" for name in self.graph.outputs]
-        return Emitted(
+        return ModelSource(
             name=file_name(self.graph.name),
             source=_SOURCE.format(
                 title=_comment(self.graph.name),

@@ -15,7 +15,7 @@ ITEMS = 4
 SEED = 0
 
 
-class Answers(msgspec.Struct, frozen=True, kw_only=True):
+class ReferenceOutputs(msgspec.Struct, frozen=True, kw_only=True):
     """In the graph's order of inputs and outputs; axis 0 is the batch."""
 
     judge: str  # what computed the outputs
@@ -23,7 +23,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     outputs: tuple[Array, ...]
 
 
-def items_for(graph: Graph) -> tuple[Array, ...]:
+def sample_items(graph: Graph) -> tuple[Array, ...]:
     """The same in every process."""
     random = np.random.default_rng(SEED)
     return tuple(_items(random, graph, value) for value in graph.inputs)
@@ -42,28 +42,28 @@ def _items(random: np.random.Generator, graph: Graph, value: Value) -> Array:
     return random.integers(0, min(tables, default=2), shape).astype(np.int32)
 
 
-def by_reference(graph: Graph) -> Answers:
+def sample_reference(graph: Graph) -> ReferenceOutputs:
     """Reference outputs of a graph whose model is not available."""
-    return answers_of(graph, items_for(graph))
+    return compute_reference(graph, sample_items(graph))
 
 
-def answers_of(graph: Graph, items: tuple[Array, ...]) -> Answers:
+def compute_reference(graph: Graph, items: tuple[Array, ...]) -> ReferenceOutputs:
     """Reference outputs of a graph that differs from its model, for example by knobs."""
     outputs = reference.outputs(graph, *items, dtype=np.float64)
-    return Answers(judge="the numpy reference", inputs=items, outputs=outputs)
+    return ReferenceOutputs(judge="the numpy reference", inputs=items, outputs=outputs)
 
 
-def write(expected: Answers, path: Path) -> None:
+def write(expected: ReferenceOutputs, path: Path) -> None:
     arrays = {f"input{n}": array for n, array in enumerate(expected.inputs)}
     arrays |= {f"output{n}": array for n, array in enumerate(expected.outputs)}
     np.savez(path, judge=expected.judge, **arrays)  # type: ignore[arg-type]
 
 
-def read(path: Path) -> Answers:
+def read(path: Path) -> ReferenceOutputs:
     with np.load(path, allow_pickle=False) as file:
         inputs = sorted(name for name in file.files if name.startswith("input"))
         outputs = sorted(name for name in file.files if name.startswith("output"))
-        return Answers(
+        return ReferenceOutputs(
             judge=str(file["judge"]),
             inputs=tuple(file[f"input{n}"] for n in range(len(inputs))),
             outputs=tuple(file[f"output{n}"] for n in range(len(outputs))),

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.core.corrupt import BROKEN
+from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
 from assay.native.graph import Graph, Node, Value
 
-FORM = 2  # of the file; 2: inputs have a layout
+FORMAT_VERSION = 2  # of the file; 2: inputs have a layout
 _GRAPH = "graph.json"
 
 
@@ -43,10 +43,10 @@ def read(path: str | Path) -> Graph:
         with np.load(path, allow_pickle=False) as file:
             record = msgspec.json.decode(file[_GRAPH].tobytes(), type=_GraphRecord)
             arrays = [file[str(number)] for number in range(len(record.constants))]
-    except BROKEN as error:
+    except DAMAGED_HINT as error:
         raise _unreadable(path, str(error)) from None
-    if record.form != FORM:
-        raise _unreadable(path, f"it is of form {record.form}, and {FORM} is known here")
+    if record.form != FORMAT_VERSION:
+        raise _unreadable(path, f"it is of form {record.form}, and {FORMAT_VERSION} is known here")
     return Graph(
         name=record.name,
         inputs=record.inputs,
@@ -67,7 +67,7 @@ def digest(graph: Graph) -> str:
 def _text(graph: Graph) -> bytes:
     return msgspec.json.encode(
         _GraphRecord(
-            form=FORM,
+            form=FORMAT_VERSION,
             name=graph.name,
             inputs=graph.inputs,
             nodes=graph.nodes,

@@ -75,15 +75,15 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
         shapes = {value.name: value.shape for value in self.inputs}
         for value in self.inputs:
             if value.layout and len(value.shape) != 3:
-                raise _wrong(f"the input '{value.name}' of {value.shape} is not an image")
+                raise _invalid_graph(f"the input '{value.name}' of {value.shape} is not an image")
         dtypes: dict[str, Dtype] = {}
         for node in self.nodes:
             _check_node(node, shapes, self.constants)
-            _check_kept(node, dtypes)
+            _check_dtypes(node, dtypes)
             shapes[node.output] = node.shape
         for name in self.outputs:
             if name not in shapes:
-                raise _wrong(f"the output '{name}' is computed by no node")
+                raise _invalid_graph(f"the output '{name}' is computed by no node")
 
     def shapes(self) -> dict[str, Shape]:
         """Shape of every value, by name."""
@@ -115,21 +115,21 @@ def make_node(
 def _check_node(node: Node, shapes: dict[str, Shape], constants: Mapping[str, Array]) -> None:
     for name in node.inputs:
         if name not in shapes:
-            raise _wrong(f"'{node.name}' reads '{name}', which no earlier node computes")
+            raise _invalid_graph(f"'{node.name}' reads '{name}', which no earlier node computes")
     if node.output in shapes:
-        raise _wrong(f"'{node.name}' writes '{node.output}', which exists already")
+        raise _invalid_graph(f"'{node.name}' writes '{node.output}', which exists already")
     for name in constants_of(node.op).values():
         if name not in constants:
-            raise _wrong(f"'{node.name}' needs the constant '{name}', which is missing")
+            raise _invalid_graph(f"'{node.name}' needs the constant '{name}', which is missing")
     try:
         shape = output_shape(node.op, [shapes[name] for name in node.inputs], constants)
     except ShapeError as error:
-        raise _wrong(f"'{node.name}' cannot be computed: {error}") from error
+        raise _invalid_graph(f"'{node.name}' cannot be computed: {error}") from error
     if shape != node.shape:
-        raise _wrong(f"'{node.name}' gives {shape}, not {node.shape} as it says")
+        raise _invalid_graph(f"'{node.name}' gives {shape}, not {node.shape} as it says")
 
 
-def _check_kept(node: Node, dtypes: dict[str, Dtype]) -> None:
+def _check_dtypes(node: Node, dtypes: dict[str, Dtype]) -> None:
     """Only quantized layers, max pools and reshapes may read or write bytes."""
     dtypes[node.output] = node.dtype
     first = dtypes.get(node.input, "float32")
@@ -140,8 +140,8 @@ def _check_kept(node: Node, dtypes: dict[str, Dtype]) -> None:
         isinstance(node.op, PoolOp) and node.op.kind == "max" and not node.op.post
     )
     if not (quantized and first == "uint8") and not (moves and first == node.dtype):
-        raise _wrong(f"'{node.name}' reads {first} and writes {node.dtype}")
+        raise _invalid_graph(f"'{node.name}' reads {first} and writes {node.dtype}")
 
 
-def _wrong(what: str) -> UsageError:
+def _invalid_graph(what: str) -> UsageError:
     return UsageError(f"Invalid graph: {what}.", hint="Capture the model again.")

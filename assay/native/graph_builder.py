@@ -24,7 +24,7 @@ class Tensor(msgspec.Struct, frozen=True):
     order: Order
 
 
-class Building:
+class GraphBuilder:
     """Nodes, shapes and constants so far."""
 
     def __init__(self) -> None:

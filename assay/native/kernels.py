@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from assay.core.errors import unknown
+from assay.core.errors import unknown_name_error
 from assay.native.graph import Graph, Node
 from assay.native.ops import ConvOp, DenseOp
 
@@ -17,16 +17,16 @@ KERNELS = (
 )
 
 
-def forced(graph: Graph, kernels: Mapping[str, str]) -> Graph:
+def force_kernels(graph: Graph, kernels: Mapping[str, str]) -> Graph:
     """Layers are given by their name or by that of any operation fused into them."""
     for layer, kernel in kernels.items():
         if kernel not in KERNELS:
-            raise unknown("kernel", kernel, KERNELS)
-        graph = _set(graph, layer_named(graph, layer).name, kernel)
+            raise unknown_name_error("kernel", kernel, KERNELS)
+        graph = _set(graph, find_layer(graph, layer).name, kernel)
     return graph
 
 
-def layer_named(graph: Graph, layer: str) -> Node:
+def find_layer(graph: Graph, layer: str) -> Node:
     """The convolution or dense layer that this operation of the model is in."""
     layers = [node for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
     for node in layers:
@@ -35,7 +35,7 @@ def layer_named(graph: Graph, layer: str) -> Node:
     for node in layers:
         if any(source.name == layer for source in node.origins):
             return node
-    raise unknown("convolution or dense layer", layer, [node.name for node in layers])
+    raise unknown_name_error("convolution or dense layer", layer, [node.name for node in layers])
 
 
 def _set(graph: Graph, name: str, kernel: str) -> Graph:

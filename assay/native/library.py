@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from assay.core.errors import AssayError
-from assay.native.build import Built
-from assay.native.emit import Emitted
+from assay.native.build import ModelFiles
+from assay.native.emit import ModelSource
 from assay.native.toolchain import Kernels
 
 Array = np.ndarray[Any, Any]
@@ -19,19 +19,19 @@ _ALLOWED: dict[Kernels, int] = {"auto": 0, "portable": 1, "onednn": 2}
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 
 
-class Loaded:
+class LoadedModel:
     """An engine for batches of up to `batch` images."""
 
     def __init__(
         self,
-        built: Built,
-        emitted: Emitted,
+        built: ModelFiles,
+        emitted: ModelSource,
         batch: int,
         threads: int,
         kernels: Kernels = "auto",
         seconds: float = 1.0,  # for choosing kernels; 0: a guess
     ) -> None:
-        self._library = _declared(ctypes.CDLL(str(built.library)))
+        self._library = _declare_functions(ctypes.CDLL(str(built.library)))
         self._emitted = emitted
         self._engine = self._library.assay_open(
             str(built.weights).encode(), batch, threads, _ALLOWED[kernels], seconds
@@ -86,7 +86,7 @@ def _pointers(arrays: Sequence[Array]) -> Any:
     return (_FLOATS * len(arrays))(*(array.ctypes.data_as(_FLOATS) for array in arrays))
 
 
-def _declared(library: Any) -> Any:
+def _declare_functions(library: Any) -> Any:
     pointer = ctypes.c_void_p
     library.assay_open.restype = pointer
     library.assay_open.argtypes = [

@@ -9,33 +9,33 @@ import numpy as np
 
 from assay.core.errors import UsageError
 from assay.native import ops
-from assay.native.activations import activated
+from assay.native.activations import apply_activation
 from assay.native.graph import Array, Graph, Node
 from assay.native.operations import definition_of
-from assay.native.operations.pooling import pooled
+from assay.native.operations.pooling import apply_pool
 
 
 def outputs(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> tuple[Array, ...]:
     """The graph's outputs for a batch of each input, computed in `dtype`."""
-    values = computed(graph, *inputs, dtype=dtype)
+    values = compute_values(graph, *inputs, dtype=dtype)
     return tuple(values[name] for name in graph.outputs)
 
 
-def computed(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> dict[str, Array]:
+def compute_values(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> dict[str, Array]:
     """Every value of the graph by name; axis 0 is the batch."""
     _check_inputs(graph, inputs)
     constants = {name: array.astype(dtype) for name, array in graph.constants.items()}
     pairs = zip(graph.inputs, inputs, strict=True)
     values = {value.name: array.astype(dtype) for value, array in pairs}
     for node in graph.nodes:
-        result = result_of(node, [values[name] for name in node.inputs], constants)
-        result = as_kept(node, result) if node.dtype == "uint8" else result
+        result = compute_node(node, [values[name] for name in node.inputs], constants)
+        result = fake_quantize(node, result) if node.dtype == "uint8" else result
         # Constant values have a batch of one.
         values[node.output] = np.broadcast_to(result, (len(inputs[0]), *node.shape))
     return values
 
 
-def as_kept(node: Node, values: Array) -> Array:
+def fake_quantize(node: Node, values: Array) -> Array:
     """Round to the values that bytes can represent."""
     scale = np.float32(node.scale)
     with np.errstate(invalid="ignore"):
@@ -52,23 +52,24 @@ def _check_inputs(graph: Graph, inputs: Sequence[Array]) -> None:
     received = [array.shape[1:] for array in inputs]
     if received != expected:
         raise UsageError(
-            f"{graph.name} takes items of {_listed(expected)}, but received {_listed(received)}.",
+            f"{graph.name} takes items of {_join_shapes(expected)}, "
+            f"but received {_join_shapes(received)}.",
             hint="The first axis of each input is the batch.",
         )
 
 
-def _listed(shapes: Sequence[tuple[int, ...]]) -> str:
+def _join_shapes(shapes: Sequence[tuple[int, ...]]) -> str:
     return ", ".join(map(str, shapes)) or "nothing"
 
 
-def result_of(node: Node, inputs: Sequence[Array], constants: Mapping[str, Array]) -> Array:
+def compute_node(node: Node, inputs: Sequence[Array], constants: Mapping[str, Array]) -> Array:
     """The result of one node, with its fused posts."""
     result = definition_of(node.op).compute(node.op, inputs, constants)
     for post in getattr(node.op, "post", ()):
         if isinstance(post, ops.ResidualOp):
             result = result + inputs[-1]
         elif isinstance(post, ops.ActivationOp):
-            result = activated(post, result)
+            result = apply_activation(post, result)
         else:
-            result = pooled(post, result)
+            result = apply_pool(post, result)
     return result

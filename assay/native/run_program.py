@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from assay.core.errors import AssayError
-from assay.native.build import Built
-from assay.native.emit import Emitted
+from assay.native.build import ModelFiles
+from assay.native.emit import ModelSource
 from assay.native.graph import Array
 
 
 def program_outputs(
-    built: Built, emitted: Emitted, items: Sequence[Array], kernels: str, *more: str
+    built: ModelFiles, emitted: ModelSource, items: Sequence[Array], kernels: str, *more: str
 ) -> list[Array]:
     """Outputs for items in the model's own order; kernels are guessed, not timed.
 
@@ -25,21 +25,21 @@ def program_outputs(
     """
     with tempfile.TemporaryDirectory(prefix="assay-trial-") as folder:
         write_items(Path(folder), emitted, items)
-        return outputs_of(built, emitted, Path(folder), "--kernels", kernels, *more)
+        return run_on_data(built, emitted, Path(folder), "--kernels", kernels, *more)
 
 
-def write_items(folder: Path, emitted: Emitted, items: Sequence[Array]) -> None:
+def write_items(folder: Path, emitted: ModelSource, items: Sequence[Array]) -> None:
     """Write a program's data files; all labels are 0."""
     for number, (batch, last) in enumerate(zip(items, emitted.channels_last, strict=True)):
         channels_first = np.moveaxis(batch, -1, 1) if last else batch
-        path = numbered(folder / "test_input.bin", number)
+        path = numbered_path(folder / "test_input.bin", number)
         np.ascontiguousarray(channels_first, emitted.inputs[number].dtype).tofile(path)
     np.zeros(len(items[0]), np.uint32).tofile(folder / "test_labels.bin")
 
 
-def outputs_of(
-    built: Built,
-    emitted: Emitted,
+def run_on_data(
+    built: ModelFiles,
+    emitted: ModelSource,
     data: Path,
     *more: str,
     variables: Mapping[str, str] | None = None,
@@ -49,7 +49,7 @@ def outputs_of(
         words = ("--data", str(data), "--outputs", "outputs.bin", "--choose", "0", "--threads", "1")
         run_program(built, (*words, *more), Path(folder), variables)
         arrays = (
-            np.fromfile(numbered(Path(folder) / "outputs.bin", number), np.float32)
+            np.fromfile(numbered_path(Path(folder) / "outputs.bin", number), np.float32)
             for number in range(len(emitted.outputs))
         )
         shapes = zip(arrays, emitted.outputs, strict=True)
@@ -57,7 +57,10 @@ def outputs_of(
 
 
 def run_program(
-    built: Built, arguments: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None
+    built: ModelFiles,
+    arguments: Sequence[str],
+    folder: Path,
+    variables: Mapping[str, str] | None = None,
 ) -> str:
     """Run the program in `folder` and return its standard output."""
     process = subprocess.run(
@@ -74,6 +77,6 @@ def run_program(
     return process.stdout
 
 
-def numbered(path: Path, number: int) -> Path:
+def numbered_path(path: Path, number: int) -> Path:
     """Path of a program's n-th input or output file."""
     return path if number == 0 else path.with_name(f"{path.name}.{number + 1}")

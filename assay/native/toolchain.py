@@ -28,7 +28,7 @@ LEVELS = {"x86_64": (("-march=x86-64-v3",), ("-march=x86-64-v4",))}
 
 # Every check in little code: undefined behaviour ends a program by a signal, not with a message,
 # and memory is checked by calls. The runtime compiles in half the time.
-SANITIZED = (
+SANITIZE_FLAGS = (
     "-O0",
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=all",
@@ -67,7 +67,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
         self._run([*words, *(library if self.onednn else []), "-o", str(target)])
 
     def _run(self, words: list[str]) -> None:
-        process = _called([*self.command, *words])
+        process = _call([*self.command, *words])
         if process.returncode:
             text = process.stderr
             message = next((line for line in text.splitlines() if "error" in line), text[-200:])
@@ -82,7 +82,7 @@ def toolchain(
 ) -> Toolchain:
     """`portable`: code for any CPU of this kind. `sanitize`: sanitizers, for tests."""
     command = _compiler()
-    speed = ("-O3",) if not sanitize else SANITIZED
+    speed = ("-O3",) if not sanitize else SANITIZE_FLAGS
     return Toolchain(
         command=command,
         version=_version(command),
@@ -92,7 +92,7 @@ def toolchain(
     )
 
 
-def lacking() -> str:
+def missing_compiler() -> str:
     """Why nothing can be compiled here, and what to do; "" if it can."""
     try:
         _compiler()
@@ -104,10 +104,10 @@ def lacking() -> str:
 def onednn_folder() -> str:
     """DNNLROOT, else the Python environment, where `assay[native]` installs it."""
     folders = (Path(path) for path in (os.environ.get("DNNLROOT"), sys.prefix) if path)
-    return next((str(folder) for folder in folders if _holds_onednn(folder)), "")
+    return next((str(folder) for folder in folders if _has_onednn(folder)), "")
 
 
-def _holds_onednn(folder: Path) -> bool:
+def _has_onednn(folder: Path) -> bool:
     return (folder / "include/dnnl.hpp").is_file() and (folder / "lib/libdnnl.so.3").is_file()
 
 
@@ -124,10 +124,10 @@ def _compiler() -> tuple[str, ...]:
 
 
 def _version(command: tuple[str, ...]) -> str:
-    return _called([*command, "--version"]).stdout.partition("\n")[0]
+    return _call([*command, "--version"]).stdout.partition("\n")[0]
 
 
-def _called(words: Sequence[str]) -> CompletedProcess[str]:
+def _call(words: Sequence[str]) -> CompletedProcess[str]:
     import subprocess  # lazy: a check for a compiler runs none
 
     return subprocess.run(words, capture_output=True, text=True, check=False)

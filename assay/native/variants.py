@@ -11,27 +11,29 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from assay.native.build import Built, build_in
-from assay.native.emit import Emitted, Emitter, file_name
+from assay.native.build import ModelFiles, build_program
+from assay.native.emit import Emitter, ModelSource, file_name
 from assay.native.graph import Array, Graph
-from assay.native.passes.pipeline import drop_dead
+from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.passes.transposes import take_channels_first
-from assay.native.run_program import outputs_of, run_program
+from assay.native.run_program import run_on_data, run_program
 from assay.native.toolchain import Toolchain
 
-CHOICE = "ASSAY_VARIANT"  # environment variable
+VARIANT_VARIABLE = "ASSAY_VARIANT"  # environment variable
 
 
 class Variants(NamedTuple):
     """A program in a folder of the caller, and its variants in the order of the graphs."""
 
-    built: Built
-    parts: tuple[Emitted, ...]
+    built: ModelFiles
+    parts: tuple[ModelSource, ...]
 
     def outputs(self, number: int, data: Path, threads: int = 1) -> list[Array]:
         """Outputs for the items in a folder that `write_items` filled."""
         more = ("--threads", str(threads))
-        return outputs_of(self.built, self.parts[number], data, *more, variables=_chosen(number))
+        return run_on_data(
+            self.built, self.parts[number], data, *more, variables=_environment(number)
+        )
 
     def first(self, number: int, data: Path, threads: int = 1) -> Array:
         """The first output."""
@@ -39,7 +41,9 @@ class Variants(NamedTuple):
 
     def layer_seconds(self, number: int, batch: int, choosing: float) -> dict[str, float]:
         """CPU time of one item, by the names of the graph's nodes."""
-        report = self._run_json(number, "--layers", "--batch", str(batch), "--choose", str(choosing))
+        report = self._run_json(
+            number, "--layers", "--batch", str(batch), "--choose", str(choosing)
+        )
         seconds: dict[str, float] = {}
         for layer in report["layers"]:
             name = self.parts[number].layers[layer["layer"]]
@@ -54,7 +58,7 @@ class Variants(NamedTuple):
 
     def _run_json(self, number: int, *words: str) -> dict[str, Any]:
         more = ("--json", "--threads", "1")
-        text = run_program(self.built, (*words, *more), self.built.folder, _chosen(number))
+        text = run_program(self.built, (*words, *more), self.built.folder, _environment(number))
         report: dict[str, Any] = json.loads(text)
         return report
 
@@ -64,7 +68,7 @@ def build_variants(graphs: Sequence[Graph], tools: Toolchain, folder: Path) -> V
     pool = _Pool()
     parts, bodies = [], []
     for graph in graphs:
-        emitter = _SharingEmitter(drop_dead(take_channels_first(graph)), pool)
+        emitter = _SharingEmitter(eliminate_dead_code(take_channels_first(graph)), pool)
         channels_last = tuple(value.layout == "channels_last" for value in graph.inputs)
         parts.append(
             msgspec.structs.replace(emitter.emit_model(channels_last), constants={}, source="")
@@ -74,7 +78,7 @@ def build_variants(graphs: Sequence[Graph], tools: Toolchain, folder: Path) -> V
     whole = msgspec.structs.replace(
         parts[0], name=name, source=_source(name, bodies), constants=pool.constants
     )
-    return Variants(build_in(folder, whole, tools), tuple(parts))
+    return Variants(build_program(folder, whole, tools), tuple(parts))
 
 
 class _Pool:
@@ -103,8 +107,8 @@ class _SharingEmitter(Emitter):
         return json.dumps(self._pool.name(self.graph.constants[name] if values is None else values))
 
 
-def _chosen(number: int) -> dict[str, str]:
-    return {CHOICE: str(number)}
+def _environment(number: int) -> dict[str, str]:
+    return {VARIANT_VARIABLE: str(number)}
 
 
 def _source(name: str, bodies: Sequence[Sequence[str]]) -> str:
@@ -115,7 +119,9 @@ def _source(name: str, bodies: Sequence[Sequence[str]]) -> str:
         for number, lines in enumerate(bodies)
     )
     table = ", ".join(f"variant{number}" for number in range(len(bodies)))
-    return _SOURCE.format(functions=functions, table=table, choice=CHOICE, name=json.dumps(name))
+    return _SOURCE.format(
+        functions=functions, table=table, choice=VARIANT_VARIABLE, name=json.dumps(name)
+    )
 
 
 _SOURCE = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.core.findings import Quantity, Reading, Table
+from assay.core.findings import Quantity, SummarizedResult, Table
 from assay.core.units import human
 
 COLUMNS = (
@@ -19,12 +19,12 @@ COLUMNS = (
 )
 
 
-def evaluated(readings: Sequence[Reading]) -> bool:
+def are_evaluations(readings: Sequence[SummarizedResult]) -> bool:
     """Whether all of these are evaluations."""
-    return bool(readings) and all(_evaluated(reading) for reading in readings)
+    return bool(readings) and all(_is_evaluation(reading) for reading in readings)
 
 
-def accuracy_table(readings: Sequence[Reading], title: str = "") -> Table:
+def accuracy_table(readings: Sequence[SummarizedResult], title: str = "") -> Table:
     """One row per result; notes have the weights and reasons of missing accuracies."""
     several = any("top5_accuracy" in reading.summary.quantities for reading in readings)
     chosen = tuple(name for name in COLUMNS if several or name != "top 5")
@@ -38,7 +38,7 @@ def accuracy_table(readings: Sequence[Reading], title: str = "") -> Table:
     )
 
 
-def standing(reading: Reading) -> str:
+def status_text(reading: SummarizedResult) -> str:
     """Status of a result, with its failed check."""
     failed = next((check for check in reading.summary.checks if check.verdict == "fail"), None)
     if failed is None:
@@ -49,12 +49,12 @@ def standing(reading: Reading) -> str:
     return f"{reading.result.status}, {failed.metric} check: fail ({answer})"
 
 
-def _evaluated(reading: Reading) -> bool:
+def _is_evaluation(reading: SummarizedResult) -> bool:
     """A benchmark method may report an accuracy too, but has no split."""
     return not {"split", "expected_accuracy"}.isdisjoint(reading.result.facts)
 
 
-def _row(reading: Reading) -> tuple[str, ...]:
+def _row(reading: SummarizedResult) -> tuple[str, ...]:
     quantities, facts = reading.summary.quantities, reading.result.facts
     accuracy, checks = quantities.get("accuracy"), reading.summary.checks
     expected = facts.get("expected_accuracy")
@@ -71,7 +71,7 @@ def _row(reading: Reading) -> tuple[str, ...]:
     )
 
 
-def _notes(reading: Reading) -> Iterator[str]:
+def _notes(reading: SummarizedResult) -> Iterator[str]:
     result, facts = reading.result, reading.result.facts
     if result.status == "skipped":
         is_named = result.reason.startswith(result.case.workload)
@@ -108,12 +108,12 @@ TRAIN_COLUMNS = (
 )
 
 
-def trained(readings: Sequence[Reading]) -> bool:
+def are_trainings(readings: Sequence[SummarizedResult]) -> bool:
     """Whether all of these are trainings."""
     return bool(readings) and all("recipe" in reading.result.facts for reading in readings)
 
 
-def trainings_table(readings: Sequence[Reading], title: str = "") -> Table:
+def trainings_table(readings: Sequence[SummarizedResult], title: str = "") -> Table:
     """One row per result, as in the table of accuracies, with epochs and times."""
     evaluations = accuracy_table(readings, title)
     rows = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.core.findings import Quantity, Reading
+from assay.core.findings import Quantity, SummarizedResult
 from assay.core.records import Result
 from assay.core.units import human, plain
-from assay.reporting.accuracy import standing
+from assay.reporting.accuracy import status_text
 
 BARS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60  # of a chart, in characters
@@ -37,14 +37,14 @@ LINES = {
     "minimum_detectable_effect": "minimum detectable effect",
 }
 # in the order they are shown
-_RAN = (
+_RUN_FACTS = (
     *("mode", "device", "threads", "precision", "compute_dtype", "product_dtypes"),
     *("compiler", "cuda_graphs", "data_format", "optimizer", "input_shape", "output_shape"),
     *("parameters", "multiply_adds", "counted_multiply_adds"),
 )
 _OUTPUTS = ("weights_norm", "outputs_norm", "outputs_largest", "outputs")
 # peaks that concern the machine, not the case
-_MEANWHILE = (
+_MACHINE_PEAKS = (
     *("machine_busy_cores", "steal_share", "swapped_bytes", "cgroup_throttled_seconds"),
     "monitor_cost",
 )
@@ -59,16 +59,16 @@ _UNITS = {
 PHASES = {"open_time": "open", "first_step": "first step", "total_time": "in all"}
 
 
-def detail(reading: Reading) -> str:
+def detail(reading: SummarizedResult) -> str:
     """A page about one result, for a terminal."""
     result = reading.result
     blocks = [
-        [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
+        [f"{result.case.key}  {status_text(reading)}", f"{result.id}  {result.started[:19]}"],
         [f"reason: {result.reason}"] if result.reason else [],
-        _numbers(reading.measured_only, LINES) + _reported(reading),
+        _numbers(reading.measured_only, LINES) + _reported_lines(reading),
         _phases(reading),
-        list(_pictures(reading)),
-        *_grouped(result),
+        list(_charts(reading)),
+        *_fact_blocks(result),
         _doubts(reading),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
@@ -87,7 +87,7 @@ def histogram(values: Sequence[float], width: int = WIDTH) -> tuple[str, float, 
     return _bars(counts, max(counts)), low, high
 
 
-def course(values: Sequence[float], width: int = WIDTH) -> str:
+def sparkline(values: Sequence[float], width: int = WIDTH) -> str:
     """Bars of medians over time."""
     size = -(-len(values) // width)
     groups = [sorted(values[start : start + size]) for start in range(0, len(values), size)]
@@ -112,7 +112,7 @@ def _numbers(quantities: dict[str, Quantity], lines: dict[str, str]) -> list[str
     ]
 
 
-def _reported(reading: Reading) -> list[str]:
+def _reported_lines(reading: SummarizedResult) -> list[str]:
     """Metrics that the program reported."""
     width = max(map(len, LINES.values()))
     reported = reading.result.reported_metrics
@@ -128,7 +128,7 @@ def _number(quantity: Quantity) -> str:
     return f"{text}  ({quantity.estimator}, n = {quantity.n})" if quantity.n > 1 else text
 
 
-def _phases(reading: Reading) -> list[str]:
+def _phases(reading: SummarizedResult) -> list[str]:
     steps = {
         phase: sum(
             len(part.values) * part.steps
@@ -142,11 +142,11 @@ def _phases(reading: Reading) -> list[str]:
         for name, count in steps.items()
         if count
     ]
-    spent = _block("where the time went", _spent(reading.result))
+    spent = _block("where the time went", _phase_shares(reading.result))
     return _numbers(reading.measured_only, PHASES) + counts + ([""] if spent else []) + spent
 
 
-def _spent(result: Result) -> dict[str, str]:
+def _phase_shares(result: Result) -> dict[str, str]:
     """Seconds and share of every phase; they add up to the total."""
     total = sum(result.phases.values()) or 1.0
     width = max((len(human(value, "s")) for value in result.phases.values()), default=0)
@@ -156,7 +156,7 @@ def _spent(result: Result) -> dict[str, str]:
     }
 
 
-def _pictures(reading: Reading) -> Iterator[str]:
+def _charts(reading: SummarizedResult) -> Iterator[str]:
     """Charts of the steady samples."""
     processes = reading.steady_values()
     skipped = sum(reading.summary.skipped)
@@ -170,25 +170,25 @@ def _pictures(reading: Reading) -> Iterator[str]:
         yield f"{name}how often, from {human(low, 's')} to {human(high, 's')}"
         yield f"  {bars}"
         yield f"{name}over time"
-        yield f"  {course(values)}"
+        yield f"  {sparkline(values)}"
     for metric in reading.summary.quantities:  # of a task or benchmark class
         repeats = [value for value in reading.result.values(metric) if math.isfinite(value)]
         if metric != "step_time" and len(repeats) > 2:
             lowest, highest = plain(min(repeats)), plain(max(repeats))
             yield f"{metric}, {len(repeats)} repeats, from {lowest} to {highest}"
-            yield f"  {course(repeats)}"
+            yield f"  {sparkline(repeats)}"
 
 
-def _doubts(reading: Reading) -> list[str]:
+def _doubts(reading: SummarizedResult) -> list[str]:
     return [f"note: {doubt.text}. {doubt.remedy}" for doubt in reading.summary.doubts]
 
 
-def _grouped(result: Result) -> Iterator[list[str]]:
+def _fact_blocks(result: Result) -> Iterator[list[str]]:
     """Blocks of lines with headings; facts of no group are `other facts`."""
     facts = {name: str(value) for name, value in result.facts.items()}
     peaks = {name: human(value, unit_of(name)) for name, value in result.peaks.items()}
-    ran, outputs = _picked(facts, _RAN), _picked(facts, _OUTPUTS)
-    meanwhile = _picked(peaks, _MEANWHILE)
+    ran, outputs = _take(facts, _RUN_FACTS), _take(facts, _OUTPUTS)
+    meanwhile = _take(peaks, _MACHINE_PEAKS)
     yield _block("what ran", ran)
     yield _block("what it used", peaks)
     yield _block("the machine meanwhile", meanwhile)
@@ -196,7 +196,7 @@ def _grouped(result: Result) -> Iterator[list[str]]:
     yield _block("to compare its outputs", outputs)
 
 
-def _picked(values: dict[str, str], names: Sequence[str]) -> dict[str, str]:
+def _take(values: dict[str, str], names: Sequence[str]) -> dict[str, str]:
     return {name: values.pop(name) for name in names if name in values}
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from assay.core.findings import Output, Quantity, Reading, Table, Unlikeness
+from assay.core.findings import Mismatch, Output, Quantity, SummarizedResult, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 from assay.reporting import accuracy, detail, timings
 
 
 def output(
-    readings: Sequence[Reading],
-    mismatches: Sequence[Unlikeness] = (),
+    readings: Sequence[SummarizedResult],
+    mismatches: Sequence[Mismatch] = (),
     columns: Sequence[str] = (),
     detailed: bool = False,
     raw: bool = False,
@@ -30,22 +30,24 @@ def output(
 
 
 def table(
-    readings: Sequence[Reading], mismatches: Sequence[Unlikeness] = (), columns: Sequence[str] = ()
+    readings: Sequence[SummarizedResult],
+    mismatches: Sequence[Mismatch] = (),
+    columns: Sequence[str] = (),
 ) -> Table:
     """The table that fits all results, or the one with the chosen columns."""
     if columns:
         return timings.results_table(readings, mismatches=mismatches, columns=columns)
-    if accuracy.trained(readings):
+    if accuracy.are_trainings(readings):
         return accuracy.trainings_table(readings)
-    if accuracy.evaluated(readings):
+    if accuracy.are_evaluations(readings):
         return accuracy.accuracy_table(readings)
-    if report_their_own(readings):
+    if is_self_timed(readings):
         return reported_table(readings)
     return timings.results_table(readings, mismatches=mismatches)
 
 
 def results_document(
-    readings: Sequence[Reading], mismatches: Sequence[Unlikeness] = (), raw: bool = False
+    readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch] = (), raw: bool = False
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -55,18 +57,20 @@ def results_document(
     }
 
 
-def results_values(readings: Sequence[Reading]) -> Table:
+def results_values(readings: Sequence[SummarizedResult]) -> Table:
     """SI numbers for a spreadsheet: a row per quantity and peak of each result."""
     own = ("id", "started", "case", "workload", "backend", "batch_size", "params", "options")
     return Table(
         columns=(*own, "label", "status", "metric", "value", "low", "high", "unit", "n"),
         rows=tuple(
-            (*_own(r.result), name, *numbers) for r in readings for name, numbers in _values(r)
+            (*_case_cells(r.result), name, *numbers)
+            for r in readings
+            for name, numbers in _values(r)
         ),
     )
 
 
-def _own(result: Result) -> tuple[str, ...]:
+def _case_cells(result: Result) -> tuple[str, ...]:
     case = result.case
     return (
         *(result.id, result.started, case.key, case.workload, case.backend),
@@ -76,14 +80,14 @@ def _own(result: Result) -> tuple[str, ...]:
     )
 
 
-def _values(reading: Reading) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _values(reading: SummarizedResult) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name, q in reading.summary.quantities.items():
         yield name, (repr(q.value), repr(q.low), repr(q.high), q.unit, str(q.n))
     for name, peak in reading.result.peaks.items():
         yield name, (repr(peak), "", "", "", "")
 
 
-def _result(reading: Reading, raw: bool) -> dict[str, Any]:
+def _result(reading: SummarizedResult, raw: bool) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(reading.result)
     fields = ("id", "status", "reason", "started", "seconds", "case", "procedure", "items", "facts")
     return {
@@ -101,13 +105,13 @@ def _result(reading: Reading, raw: bool) -> dict[str, Any]:
     }
 
 
-def report_their_own(readings: Sequence[Reading]) -> bool:
+def is_self_timed(readings: Sequence[SummarizedResult]) -> bool:
     """Whether all are results of self-timed sessions, without timed steps."""
     steady = [part.metric for r in readings for part in r.result.samples if part.phase == "steady"]
     return bool(steady) and not any(r.result.measured_only().values("step_time") for r in readings)
 
 
-def reported_table(readings: Sequence[Reading]) -> Table:
+def reported_table(readings: Sequence[SummarizedResult]) -> Table:
     """One row per metric of a result."""
     return Table(
         columns=("id", "case", "metric", "median", "values", "status"),
@@ -124,7 +128,7 @@ def reported_table(readings: Sequence[Reading]) -> Table:
     )
 
 
-def _reported_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
+def _reported_quantities(reading: SummarizedResult) -> list[tuple[str, Quantity | None]]:
     metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
     quantities = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
     return list(quantities.items()) or [("", None)]

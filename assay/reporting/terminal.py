@@ -15,7 +15,7 @@ _LONG_WORD = re.compile(r"\S{241,}")
 
 def plain(text: str) -> str:
     r"""Escape every control character, as `\x1b`."""
-    return CONTROLS.sub(_written_out, text)
+    return CONTROLS.sub(_escape, text)
 
 
 def short(text: str) -> str:
@@ -25,6 +25,6 @@ def short(text: str) -> str:
     )
 
 
-def _written_out(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"

@@ -6,18 +6,18 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.core.errors import UsageError
-from assay.core.findings import Quantity, Reading, Table, Unlikeness
+from assay.core.findings import Mismatch, Quantity, SummarizedResult, Table
 from assay.core.records import Case, Value
 from assay.core.units import human
 from assay.reporting.warnings import notes
 
-Cell = Callable[[Reading], str]
+Cell = Callable[[SummarizedResult], str]
 
 
 def results_table(
-    readings: Sequence[Reading],
+    readings: Sequence[SummarizedResult],
     title: str = "",
-    mismatches: Sequence[Unlikeness] = (),
+    mismatches: Sequence[Mismatch] = (),
     columns: Sequence[str] = (),
 ) -> Table:
     """One row per result; reasons and doubts are notes with the case's name."""
@@ -41,20 +41,20 @@ def results_table(
         notes=(
             *_winner(readings, names),
             *notes(readings, names),
-            *_lacking(readings, columns),
+            *_missing_notes(readings, columns),
             *fairness_notes(mismatches),
         ),
     )
 
 
-def _lacking(readings: Sequence[Reading], chosen: Sequence[str]) -> list[str]:
+def _missing_notes(readings: Sequence[SummarizedResult], chosen: Sequence[str]) -> list[str]:
     """Reasons of empty columns that were requested."""
     empty = [c for c in chosen if c in _NEEDS and not any(COLUMNS[c](r) for r in readings)]
     needs = dict.fromkeys(_NEEDS[column] for column in empty)
     return [f"{', '.join(c for c in empty if _NEEDS[c] == need)}: {need}" for need in needs]
 
 
-def fairness_notes(mismatches: Sequence[Unlikeness]) -> tuple[str, ...]:
+def fairness_notes(mismatches: Sequence[Mismatch]) -> tuple[str, ...]:
     return tuple(mismatch.sentence() for mismatch in mismatches)
 
 
@@ -69,7 +69,7 @@ def value(quantity: Quantity | None) -> str:
     return human(quantity.value, quantity.unit) if quantity else ""
 
 
-def case_names(readings: Sequence[Reading]) -> list[str]:
+def case_names(readings: Sequence[SummarizedResult]) -> list[str]:
     """Keys of cases, with parameters that vary within a workload and options within a backend."""
     cases = [reading.result.case for reading in readings]
     params = _varying((case.workload, case.params) for case in cases)
@@ -90,10 +90,10 @@ def _name(case: Case, params: Sequence[str], options: Sequence[str]) -> str:
     left, at, right = case.key.rpartition("@")
     if not at:
         return case.key
-    return f"{_with(left, params, case.params)}@{_with(right, options, case.options)}"
+    return f"{_add_values(left, params, case.params)}@{_add_values(right, options, case.options)}"
 
 
-def _with(text: str, varying: Sequence[str], values: Mapping[str, Value]) -> str:
+def _add_values(text: str, varying: Sequence[str], values: Mapping[str, Value]) -> str:
     """A workload or backend with the varying values that its key omits."""
     pairs = [f"{n}={values[n]}" for n in varying if n in values and f"{n}=" not in text]
     plain_pairs = [pair for pair in pairs if not any(sign in pair for sign in " ,'@")]
@@ -104,7 +104,7 @@ def _with(text: str, varying: Sequence[str], values: Mapping[str, Value]) -> str
     )
 
 
-def _usual(readings: Sequence[Reading]) -> list[str]:
+def _usual(readings: Sequence[SummarizedResult]) -> list[str]:
     comparable = len(_rates(readings)) > 1
     tails = ["p50", "p90", "p99"] if any(r.result.procedure.latency for r in readings) else []
     speed = ["speed"] if comparable else []
@@ -135,19 +135,19 @@ def _quantity(name: str) -> Cell:
 
 
 def _peak(name: str, unit: str) -> Cell:
-    def cell(reading: Reading) -> str:
+    def cell(reading: SummarizedResult) -> str:
         peak = reading.result.peaks.get(name)
         return "" if peak is None else human(peak, unit)
 
     return cell
 
 
-def _rate(reading: Reading) -> str:
+def _rate(reading: SummarizedResult) -> str:
     rate = reading.measured_only.get("throughput")
     return human(rate.value, "") if rate else ""
 
 
-def _samples(reading: Reading) -> str:
+def _samples(reading: SummarizedResult) -> str:
     step = reading.measured_only.get("step_time")
     return str(step.n) if step else ""
 
@@ -186,7 +186,7 @@ _NEEDS = {
 }
 
 
-def _rates(readings: Sequence[Reading]) -> dict[int, Quantity]:
+def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
     """Row → items per second, if all rows have one workload: otherwise not comparable."""
     rates = {
         row: reading.measured_only["throughput"]
@@ -197,7 +197,7 @@ def _rates(readings: Sequence[Reading]) -> dict[int, Quantity]:
     return rates if len(workloads) == 1 else {}
 
 
-def _speeds(readings: Sequence[Reading]) -> list[str]:
+def _speeds(readings: Sequence[SummarizedResult]) -> list[str]:
     """Speed of each row relative to the fastest, by items per second."""
     rates = _rates(readings)
     best = max((rate.value for rate in rates.values()), default=math.nan)
@@ -206,7 +206,7 @@ def _speeds(readings: Sequence[Reading]) -> list[str]:
     ]
 
 
-def _winner(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
+def _winner(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
     """Note naming the fastest case, or the tie and the `ab` command that would break it."""
     rates = _rates(readings)
     if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
@@ -236,13 +236,17 @@ TOKEN_COLUMNS = {
 SHOWN = ("prompt", "batch_size", "generated", "task")  # parameters
 
 
-def generation_tables(readings: Sequence[Reading]) -> tuple[Table, ...]:
+def generation_tables(readings: Sequence[SummarizedResult]) -> tuple[Table, ...]:
     """One table of text generation, if any."""
     generating = [r for r in readings if "time_to_first_token" in r.measured_only]
     if not generating:
         return ()
     generating.sort(key=lambda r: (_token_case_name(r), *map(int, _sizes(r))))
-    shown = [title for title, key in TOKEN_COLUMNS.items() if any(key in r.measured_only for r in generating)]
+    shown = [
+        title
+        for title, key in TOKEN_COLUMNS.items()
+        if any(key in r.measured_only for r in generating)
+    ]
     return (
         Table(
             columns=("case", "prompt", "batch", "generated", *shown, "tokens/s"),
@@ -254,7 +258,7 @@ def generation_tables(readings: Sequence[Reading]) -> tuple[Table, ...]:
     )
 
 
-def _token_case_name(reading: Reading) -> str:
+def _token_case_name(reading: SummarizedResult) -> str:
     """The case's key without parameters that have their own columns."""
     left, at, right = reading.result.case.key.rpartition("@")
     workload, colon, pairs = left.partition(":")
@@ -262,19 +266,19 @@ def _token_case_name(reading: Reading) -> str:
     return f"{workload}{colon if rest else ''}{rest}{at}{right}"
 
 
-def _sizes(reading: Reading) -> tuple[str, str, str]:
+def _sizes(reading: SummarizedResult) -> tuple[str, str, str]:
     facts = reading.result.facts
     prompt, batch, generated = (facts.get(n, 0) for n in ("prompt", "batch_size", "generated"))
     return str(prompt), str(batch), str(generated)
 
 
-def _cells(reading: Reading, shown: Sequence[str]) -> list[str]:
+def _cells(reading: SummarizedResult, shown: Sequence[str]) -> list[str]:
     rate = reading.measured_only.get("throughput")
     cells = [value(reading.measured_only.get(TOKEN_COLUMNS[title])) for title in shown]
     return [*cells, human(rate.value, "") if rate else ""]
 
 
-def _notes(readings: Sequence[Reading], shown: Sequence[str]) -> tuple[str, ...]:
+def _notes(readings: Sequence[SummarizedResult], shown: Sequence[str]) -> tuple[str, ...]:
     """Notes on what was timed."""
     backends: dict[str, list[str]] = {}
     for reading in readings:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.core.findings import Doubt, Reading
+from assay.core.findings import Doubt, SummarizedResult
 
-FEWEST = 3  # minimum number of lines of notes
+MIN_LINES = 3  # minimum number of lines of notes
 
 # Codes of doubts by severity: wrong work, other load on the machine, insufficient samples, wide
 # intervals. Other codes come last.
-GRAVITY = (
+SEVERITY = (
     *("not-waited-for", "counts-disagree", "above-peak", "no-samples", "unusable"),
     *("other-load", "steal", "throttled", "quota", "swap", "shared-cores"),
     *("drift", "no-steady-state", "two-modes", "few-samples", "spread"),
@@ -18,15 +18,15 @@ GRAVITY = (
 )
 
 
-def notes(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
+def notes(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
     """Endings of cases, then doubts; about as many lines as rows."""
     endings = [
         f"{name}: {r.result.status}: {r.result.reason}"
         for name, r in zip(names, readings, strict=True)
         if r.result.reason
     ]
-    doubted = _doubted(readings, names)
-    room = max(FEWEST, len(readings)) - len(endings)
+    doubted = _doubt_lines(readings, names)
+    room = max(MIN_LINES, len(readings)) - len(endings)
     if len(doubted) <= room:
         return endings + doubted
     run = readings[0].result.run
@@ -34,11 +34,11 @@ def notes(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
     return [*endings, *doubted[: max(room - 1, 0)], f"{hidden} more: assay show {run}/NNN"]
 
 
-def gravest_first(doubts: Sequence[Doubt]) -> list[Doubt]:
+def by_severity(doubts: Sequence[Doubt]) -> list[Doubt]:
     return sorted(doubts, key=_rank)
 
 
-def _doubted(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
+def _doubt_lines(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
     measured = [(name, r) for name, r in zip(names, readings, strict=True) if r.summary.doubts]
     timed = sum("step_time" in r.measured_only for r in readings)
     by_code: dict[str, list[tuple[str, Doubt]]] = {}
@@ -63,4 +63,4 @@ def _line(entries: Sequence[tuple[str, Doubt]], timed: int) -> str:
 
 
 def _rank(doubt: Doubt) -> int:
-    return GRAVITY.index(doubt.code) if doubt.code in GRAVITY else len(GRAVITY) - 2
+    return SEVERITY.index(doubt.code) if doubt.code in SEVERITY else len(SEVERITY) - 2

@@ -10,7 +10,7 @@ from assay.core.records import Result
 
 Z = 1.959964  # normal quantile of 97.5 %
 COUNTS = ("evaluated", "correct", "top5_correct")  # raw metrics of an evaluation, by batch
-KNOWN_ON = 5000  # test images that expected accuracies refer to
+REFERENCE_IMAGES = 5000  # test images that expected accuracies refer to
 
 
 def quantities(result: Result) -> dict[str, Quantity]:
@@ -38,7 +38,7 @@ def checks(result: Result, quantities: Mapping[str, Quantity]) -> tuple[Check, .
         return ()
     tolerance = float(result.facts.get("tolerance", 0.0))
     exact = result.facts.get("expectation") == "within"
-    same = result.facts.get("split") == "test" and accuracy.n == KNOWN_ON
+    same = result.facts.get("split") == "test" and accuracy.n == REFERENCE_IMAGES
     best = accuracy.value if exact or same else accuracy.high
     off = abs(best - expected) if exact else expected - best
     return (

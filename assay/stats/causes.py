@@ -10,7 +10,7 @@ import msgspec
 
 from assay.core.records import Result
 from assay.core.units import human
-from assay.stats.machine_speed import machine_change, told_change
+from assay.stats.machine_speed import format_change, machine_change
 
 _COMPUTES = re.compile(
     r"(jax|jaxlib|jax.cuda.*|torch|tensorflow|keras|numpy|onnxruntime.*|openvino|triton|mkl.*|"
@@ -21,11 +21,11 @@ _THREADS = re.compile(r"(OMP|MKL|OPENBLAS|KMP|GOMP)_\w+|TF_NUM_\w+")
 _COMPILER = re.compile(
     r"XLA_\w+|TORCH\w*|INDUCTOR_\w+|TRITON_\w+|JAX_\w+|TF_\w+|ONEDNN_\w+|DNNL_\w+"
 )
-LOADED = 0.25  # of all CPUs: smaller differences of the load are ignored
-_SPARE = 0.2  # smaller relative differences of peaks are ignored
+MIN_LOAD_CHANGE = 0.25  # of all CPUs: smaller differences of the load are ignored
+_MIN_PEAK_CHANGE = 0.2  # smaller relative differences of peaks are ignored
 
 
-class _Known(NamedTuple):
+class _FactWeight(NamedTuple):
     """Weight of a fact of the machine or system, and why it matters."""
 
     weight: int
@@ -34,37 +34,37 @@ class _Known(NamedTuple):
 
 
 _FACTS = {
-    "cpu": _Known(95, "another processor has another speed"),
-    "gpu0": _Known(95, "another GPU has another speed", "driver"),
-    "gpus": _Known(90, "more or fewer GPUs"),
-    "cpus_allowed": _Known(90, "fewer CPUs may be used"),
-    "cgroup_cpus": _Known(90, "the container may use another share of the CPUs"),
-    "cpus": _Known(85, "more or fewer CPUs"),
-    "cpu_flags": _Known(85, "kernels are chosen by the processor's instructions"),
-    "governor": _Known(80, "the governor sets the clock", "clock"),
-    "turbo": _Known(80, "turbo changes the clock by up to a half", "clock"),
-    "smt": _Known(70, "two threads share a core", "clock"),
-    "cgroup_memory": _Known(40, "less memory for caches"),
-    "swap_used": _Known(30, "memory was written to disk", "neighbours"),
-    "driver": _Known(80, "the driver compiles and schedules kernels", "driver"),
-    "cuda": _Known(80, "its libraries hold the kernels", "driver"),
-    "cudnn": _Known(85, "its convolutions are the kernels", "driver"),
-    "nccl": _Known(50, "it moves data between GPUs", "driver"),
-    "kernel": _Known(40, "the kernel schedules processes", "system"),
-    "os": _Known(20, "libraries of the system differ", "system"),
-    "image": _Known(60, "another container image", "system"),
-    "image_digest": _Known(60, "another container image", "system"),
-    "hostname": _Known(15, "another machine of the same kind", "machine"),
-    "virtual_machine": _Known(50, "a hypervisor takes its share", "machine"),
+    "cpu": _FactWeight(95, "another processor has another speed"),
+    "gpu0": _FactWeight(95, "another GPU has another speed", "driver"),
+    "gpus": _FactWeight(90, "more or fewer GPUs"),
+    "cpus_allowed": _FactWeight(90, "fewer CPUs may be used"),
+    "cgroup_cpus": _FactWeight(90, "the container may use another share of the CPUs"),
+    "cpus": _FactWeight(85, "more or fewer CPUs"),
+    "cpu_flags": _FactWeight(85, "kernels are chosen by the processor's instructions"),
+    "governor": _FactWeight(80, "the governor sets the clock", "clock"),
+    "turbo": _FactWeight(80, "turbo changes the clock by up to a half", "clock"),
+    "smt": _FactWeight(70, "two threads share a core", "clock"),
+    "cgroup_memory": _FactWeight(40, "less memory for caches"),
+    "swap_used": _FactWeight(30, "memory was written to disk", "neighbours"),
+    "driver": _FactWeight(80, "the driver compiles and schedules kernels", "driver"),
+    "cuda": _FactWeight(80, "its libraries hold the kernels", "driver"),
+    "cudnn": _FactWeight(85, "its convolutions are the kernels", "driver"),
+    "nccl": _FactWeight(50, "it moves data between GPUs", "driver"),
+    "kernel": _FactWeight(40, "the kernel schedules processes", "system"),
+    "os": _FactWeight(20, "libraries of the system differ", "system"),
+    "image": _FactWeight(60, "another container image", "system"),
+    "image_digest": _FactWeight(60, "another container image", "system"),
+    "hostname": _FactWeight(15, "another machine of the same kind", "machine"),
+    "virtual_machine": _FactWeight(50, "a hypervisor takes its share", "machine"),
 }
-_OFTEN = {"load_average", "memory_available", "swap_used", "platform"}  # differ every time
-_OFTEN |= {"yardstick", "yardstick_python"}
+_VOLATILE = {"load_average", "memory_available", "swap_used", "platform"}  # differ every time
+_VOLATILE |= {"yardstick", "yardstick_python"}
 
 
-def differences(before: Result, after: Result) -> list[Changed]:
+def differences(before: Result, after: Result) -> list[Cause]:
     """Differences by weight; facts that differ between any two runs are ignored or weigh little."""
     changes = [
-        *_asked(before, after),
+        *_case_changes(before, after),
         *_commits(before, after),
         *_packages(before, after),
         *_variables(before.environment.variables, after.environment.variables),
@@ -86,7 +86,7 @@ def _changes(
             yield name, old, new
 
 
-def _asked(before: Result, after: Result) -> Iterator[Changed]:
+def _case_changes(before: Result, after: Result) -> Iterator[Cause]:
     """Differences of the cases themselves."""
     first, second = before.case, after.case
     for kind, olds, news in (
@@ -97,7 +97,7 @@ def _asked(before: Result, after: Result) -> Iterator[Changed]:
         ("option", first.options, second.options),
     ):
         for name, old, new in _changes(olds, news):
-            yield Changed(
+            yield Cause(
                 kind=kind,
                 what=name,
                 before=old,
@@ -108,12 +108,12 @@ def _asked(before: Result, after: Result) -> Iterator[Changed]:
             )
 
 
-def _commits(before: Result, after: Result) -> Iterator[Changed]:
+def _commits(before: Result, after: Result) -> Iterator[Cause]:
     first, second = before.environment.git, after.environment.git
     if str(first.get("commit", "")) != str(second.get("commit", "")):
         old, new = str(first.get("commit", ""))[:12], str(second.get("commit", ""))[:12]
         proof = f"assay ab '{after.case.key}' --commit {old} --commit {new}" if old and new else ""
-        yield Changed(
+        yield Cause(
             kind="commit",
             what="commit",
             before=old,
@@ -125,7 +125,7 @@ def _commits(before: Result, after: Result) -> Iterator[Changed]:
     for name, old, new in _changes(
         {"edits": first.get("dirty", "")}, {"edits": second.get("dirty", "")}
     ):
-        yield Changed(
+        yield Cause(
             kind="commit",
             what=name,
             before=old,
@@ -135,11 +135,11 @@ def _commits(before: Result, after: Result) -> Iterator[Changed]:
         )
 
 
-def _packages(before: Result, after: Result) -> Iterator[Changed]:
+def _packages(before: Result, after: Result) -> Iterator[Cause]:
     versions = (before.environment.packages, after.environment.packages)
     for name, old, new in _changes(*versions):
         computes = bool(_COMPUTES.fullmatch(name))
-        yield Changed(
+        yield Cause(
             kind="package",
             what=name,
             before=old,
@@ -152,27 +152,29 @@ def _packages(before: Result, after: Result) -> Iterator[Changed]:
         )
 
 
-def _variables(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Changed]:
+def _variables(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Cause]:
     for name, old, new in _changes(before, after):
         why, weight = "", 30
         if _THREADS.fullmatch(name):
             why, weight = "it sets the number of threads", 90
         elif _COMPILER.fullmatch(name):
             why, weight = "it sets what a compiler or a kernel library does", 85
-        yield Changed(kind="variable", what=name, before=old, after=new, weight=weight, why=why)
+        yield Cause(kind="variable", what=name, before=old, after=new, weight=weight, why=why)
 
 
-def _machine(before: Result, after: Result) -> Iterator[Changed]:
+def _machine(before: Result, after: Result) -> Iterator[Cause]:
     for olds, news in (
         (before.environment.machine, after.environment.machine),
         (before.environment.system, after.environment.system),
         (_python(before), _python(after)),
     ):
         for name, old, new in _changes(olds, news):
-            if name in _OFTEN or name.startswith("peak"):
+            if name in _VOLATILE or name.startswith("peak"):
                 continue
-            known = _FACTS.get(name, _Known(20, "", "python" if name == "python" else "machine"))
-            yield Changed(
+            known = _FACTS.get(
+                name, _FactWeight(20, "", "python" if name == "python" else "machine")
+            )
+            yield Cause(
                 kind=known.kind,
                 what=name,
                 before=old,
@@ -186,15 +188,15 @@ def _python(result: Result) -> dict[str, object]:
     return {"python": result.environment.python.get("version", "")}
 
 
-def _load(before: Result, after: Result) -> Iterator[Changed]:
+def _load(before: Result, after: Result) -> Iterator[Cause]:
     """Load average at the start, relative to the number of CPUs."""
     loads = [r.environment.machine.get("load_average") for r in (before, after)]
     cpus = after.environment.machine.get("cpus_allowed") or 1
     if not all(isinstance(load, float | int) for load in loads) or not isinstance(cpus, int):
         return
     old, new = (float(load or 0) for load in loads)
-    if abs(new - old) > LOADED * cpus:
-        yield Changed(
+    if abs(new - old) > MIN_LOAD_CHANGE * cpus:
+        yield Cause(
             kind="neighbours",
             what="load_average",
             before=f"{old:.2f}",
@@ -205,25 +207,25 @@ def _load(before: Result, after: Result) -> Iterator[Changed]:
         )
 
 
-def _speed(before: Result, after: Result) -> Iterator[Changed]:
+def _speed(before: Result, after: Result) -> Iterator[Cause]:
     """Speed of the machine, by a fixed computation timed with both."""
     change = machine_change(before, [after])
     if change:
-        yield Changed(
+        yield Cause(
             kind="machine",
             what="yardstick",
             before=human(float(before.environment.machine["yardstick"]), "s"),
             after=human(float(after.environment.machine["yardstick"]), "s"),
             weight=75,
-            why=f"the machine itself was {told_change(change)}, by a fixed computation",
+            why=f"the machine itself was {format_change(change)}, by a fixed computation",
             proof="measure both again side by side: assay ab",
         )
 
 
-def _facts(before: Result, after: Result) -> Iterator[Changed]:
+def _facts(before: Result, after: Result) -> Iterator[Cause]:
     for name, old, new in _changes(before.facts, after.facts):
         if not name.startswith("metric "):
-            yield Changed(
+            yield Cause(
                 kind="fact",
                 what=name,
                 before=old,
@@ -233,12 +235,12 @@ def _facts(before: Result, after: Result) -> Iterator[Changed]:
             )
 
 
-def _peaks(before: Result, after: Result) -> Iterator[Changed]:
+def _peaks(before: Result, after: Result) -> Iterator[Cause]:
     for name in sorted(before.peaks.keys() & after.peaks.keys()):
         old, new = before.peaks[name], after.peaks[name]
         clock = "clock" in name or "temperature" in name or "throttl" in name
-        if abs(new - old) > _SPARE * max(abs(old), abs(new)):
-            yield Changed(
+        if abs(new - old) > _MIN_PEAK_CHANGE * max(abs(old), abs(new)):
+            yield Cause(
                 kind="clock" if clock else "monitor",
                 what=name,
                 before=f"{old:.4g}",
@@ -248,7 +250,7 @@ def _peaks(before: Result, after: Result) -> Iterator[Changed]:
             )
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """A difference between two results, and whether it is known to matter."""
 
     kind: str  # workload, parameter, option, commit, package, driver, variable, machine, …

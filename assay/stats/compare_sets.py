@@ -16,17 +16,17 @@ import numpy as np
 
 from assay.core.findings import Quantity
 from assay.core.records import Result
-from assay.core.series import KeptPoint
+from assay.core.series import StoredPoint
 from assay.stats import estimates
 from assay.stats.intervals import quantile, student
-from assay.stats.paired_ratio import FASTEST, MINIMUM, ONCE, PROCESS_NOISE, Terms, verdict
+from assay.stats.paired_ratio import FASTEST, MIN_EFFECT, ONCE, PROCESS_NOISE, DecisionRule, verdict
 
 LEVEL = 0.05
-FEWEST = 4  # processes per side, for an interval over processes
-MANY = 400  # pairs; with more, the normal approximation is used
+MIN_PROCESSES = 4  # processes per side, for an interval over processes
+MAX_EXACT_PAIRS = 400  # pairs; with more, the normal approximation is used
 MAIN = ("step_time", "wall_time")
 EXACT = "median of all ratios of processes, exact 95 % interval"
-FEW = f"fewer than {FEWEST} processes a side: widened by the process noise of 25 %"
+FEW = f"fewer than {MIN_PROCESSES} processes a side: widened by the process noise of 25 %"
 
 
 class Side(NamedTuple):
@@ -38,7 +38,7 @@ class Side(NamedTuple):
 
 
 def difference(
-    key: str, metric: str, first: Side, second: Side, minimum: float = MINIMUM
+    key: str, metric: str, first: Side, second: Side, minimum: float = MIN_EFFECT
 ) -> Difference:
     """The ratio is second over first."""
     ratio, low, high = math.nan, 0.0, math.inf
@@ -73,7 +73,7 @@ def side(results: Iterable[Result], metric: str) -> Side | None:
     return Side(medians, math.sqrt(sum(error**2 for error in errors)) / len(errors), unit)
 
 
-def points_side(points: Sequence[KeptPoint]) -> Side:
+def points_side(points: Sequence[StoredPoint]) -> Side:
     """A side from points of the index: a result is one process, its interval the error."""
     reach = 2 * student(math.inf)
     errors = [
@@ -102,7 +102,7 @@ def main_metric(results: Sequence[Result]) -> str:
     return next((name for name in MAIN if name in names), names[0] if names else "")
 
 
-def means(differences: Sequence[Difference], minimum: float = MINIMUM) -> list[GroupMean]:
+def means(differences: Sequence[Difference], minimum: float = MIN_EFFECT) -> list[GroupMean]:
     """Means over all cases of a metric, and over each group if there are several."""
     usable = [
         difference
@@ -130,7 +130,7 @@ def ratio_interval(first: Sequence[float], second: Sequence[float]) -> tuple[flo
 
 def _interval(first: Side, second: Side) -> tuple[float, float, float]:
     """With few processes, their own noise cannot be estimated from them."""
-    if min(len(first.medians), len(second.medians)) >= FEWEST:
+    if min(len(first.medians), len(second.medians)) >= MIN_PROCESSES:
         return ratio_interval(first.medians, second.medians)
     middle = _mean_log(second.medians) - _mean_log(first.medians)
     error = math.hypot(first.error, second.error)
@@ -145,7 +145,7 @@ def _mean_log(values: Sequence[float]) -> float:
 def _mean(group: str, metric: str, differences: Sequence[Difference], minimum: float) -> GroupMean:
     """Geometric mean of exactly these cases: their squared errors add up."""
     logs = [math.log(difference.ratio) for difference in differences]
-    halves = [_half(difference) for difference in differences]
+    halves = [_log_half_width(difference) for difference in differences]
     middle = sum(logs) / len(logs)
     reach = math.sqrt(sum(half**2 for half in halves)) / len(halves)
     ratio = Quantity(
@@ -162,7 +162,7 @@ def _mean(group: str, metric: str, differences: Sequence[Difference], minimum: f
     )
 
 
-def _half(difference: Difference) -> float:
+def _log_half_width(difference: Difference) -> float:
     if difference.low <= 0 or math.isinf(difference.high):
         return math.inf
     return max(
@@ -172,7 +172,7 @@ def _half(difference: Difference) -> float:
 
 def _verdict(ratio: Quantity, unit: str, minimum: float) -> str:
     """faster or slower for times and rates, higher or lower for other units."""
-    word = verdict(ratio, Terms("", minimum, higher_is_better=unit.endswith("/s")))
+    word = verdict(ratio, DecisionRule("", minimum, higher_is_better=unit.endswith("/s")))
     if word in ("same", "cannot-tell") or unit == "s" or unit.endswith("/s"):
         return word
     return "higher" if ratio.value > 1 else "lower"
@@ -184,14 +184,14 @@ def processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
         return
     reported = metric in result.reported_metrics
     if metric in ONCE and not reported:
-        parts = estimates.by_process(result, *ONCE[metric])
+        parts = estimates.process_values(result, *ONCE[metric])
     elif metric in result.peaks and not reported:
         parts = [(result.peaks[metric],)]
     elif metric in ("step_time", FASTEST) and not reported:
         parts = [tuple(p.values.tolist()) for p in estimates.processes(result.measured_only())]
         parts = [(min(part),) for part in parts if part] if metric == FASTEST else parts
     else:
-        parts = estimates.by_process(result, metric)
+        parts = estimates.process_values(result, metric)
     for part in parts:
         finite = [value for value in part if math.isfinite(value)]
         if finite:
@@ -228,7 +228,7 @@ def _median(side: Side) -> Quantity:
 def _cut(first: int, second: int) -> int:
     """Ratios to cut on each side: P(U < cut) ≤ 2.5 % for Mann and Whitney's U."""
     pairs = first * second
-    if pairs > MANY:
+    if pairs > MAX_EXACT_PAIRS:
         deviation = math.sqrt(pairs * (first + second + 1) / 12)
         return max(0, int(pairs / 2 - student(math.inf) * deviation))
     ways, total, cut = _ways(first, second), math.comb(first + second, first), 0

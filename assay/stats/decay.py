@@ -19,8 +19,8 @@ from assay.stats.intervals import Array, inefficiency
 BLOCKS = 128  # means at most, whatever the number of values
 LENGTHS = tuple(32.0 ** (place / 20 - 1) for place in range(21))  # of the series, to 1/e
 WINDOW = 16  # minimum number of values for a local median
-OUTLYING = 2.5  # standard deviations from that median; values beyond are clipped
-SURE = 2.5  # standard errors; 1 to 3 % of series without a decay exceed it by chance
+OUTLIER = 2.5  # standard deviations from that median; values beyond are clipped
+SIGNIFICANCE = 2.5  # standard errors; 1 to 3 % of series without a decay exceed it by chance
 
 
 class Decay(NamedTuple):
@@ -52,22 +52,22 @@ def find_decay(values: Sequence[float] | Array) -> Decay | None:
     size = -(-len(array) // BLOCKS)
     count = len(array) // size
     first = len(array) - count * size
-    blocks = _held(array)[first:].reshape(count, size).mean(axis=1)
+    blocks = _clip_outliers(array)[first:].reshape(count, size).mean(axis=1)
     blocks -= blocks.mean()
     shapes, powers = _shapes(count)
     heights = shapes @ blocks / powers
     best = int(np.argmax(heights**2 * powers))
-    if jump := _jump(blocks, float(heights[best] ** 2 * powers[best])):
+    if jump := _find_jump(blocks, float(heights[best] ** 2 * powers[best])):
         begin = first + jump * size
         after = find_decay(array[begin:])
         return after and after._replace(begin=begin + after.begin)
     error = _error(blocks - heights[best] * shapes[best]) / math.sqrt(powers[best])
-    if abs(heights[best]) <= SURE * error:
+    if abs(heights[best]) <= SIGNIFICANCE * error:
         return None
     return Decay(float(heights[best]), LENGTHS[best] * len(array))
 
 
-def _jump(blocks: Array, explained: float) -> int:
+def _find_jump(blocks: Array, explained: float) -> int:
     """Number of blocks before a jump, if it explains clearly more than `explained`; else 0."""
     count = len(blocks)
     sizes = np.arange(1, count)
@@ -76,7 +76,7 @@ def _jump(blocks: Array, explained: float) -> int:
     best = int(np.argmax(explains))
     size = best + 1
     levels = np.repeat([sums[best] / size, -sums[best] / (count - size)], [size, count - size])
-    threshold = (SURE * _error(blocks - levels)) ** 2
+    threshold = (SIGNIFICANCE * _error(blocks - levels)) ** 2
     return size if explains[best] - explained > threshold else 0
 
 
@@ -85,14 +85,14 @@ def _error(rest: Array) -> float:
     return math.sqrt(inefficiency(rest) * float(rest.var(ddof=3)))
 
 
-def _held(array: Array) -> Array:
+def _clip_outliers(array: Array) -> Array:
     """Clip outliers, and the smaller of two modes, to near the local median."""
     size = max(WINDOW, len(array) // (2 * WINDOW))
     count = len(array) // size
     first = len(array) - count * size  # the odd values at the beginning go with the first window
     medians = np.median(array[first:].reshape(count, size), axis=1)
     level = np.repeat(medians, [first + size, *[size] * (count - 1)])
-    spread = OUTLYING * 1.4826 * float(np.median(np.abs(array - level)))
+    spread = OUTLIER * 1.4826 * float(np.median(np.abs(array - level)))
     return array.clip(level - spread, level + spread)
 
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Phase, Result
-from assay.stats.intervals import Array, Estimate, over_processes, quantile
+from assay.stats.intervals import Array, Estimate, interval_over_processes, quantile
 from assay.stats.warmup import find_steady
 
 # share, and minimum number of samples (MLPerf Inference rules: early stopping)
 PERCENTILES = {"p50": (0.5, 1), "p90": (0.9, 64), "p99": (0.99, 662)}
-NOTHING = Estimate(math.nan, math.nan, math.nan, 0.0)
+NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan, 0.0)
 
 
 class Process(NamedTuple):
@@ -32,10 +32,10 @@ def processes(result: Result, metric: str = "step_time") -> list[Process]:
     """The steady part of every process; a start that differs is cut off."""
     results = []
     longest = result.seconds or math.inf
-    for process, values in numbered(result, metric).items():
+    for process, values in values_by_process(result, metric).items():
         usable_values = usable(values, longest)
         start, verdict, moved = find_steady(
-            usable_values, usable(_before(result, metric, process), longest)
+            usable_values, usable(_warmup_values(result, metric, process), longest)
         )
         fastest = float(usable_values.min(initial=math.inf))
         bad = len(values) - len(usable_values)
@@ -43,12 +43,14 @@ def processes(result: Result, metric: str = "step_time") -> list[Process]:
     return results
 
 
-def by_process(result: Result, metric: str, phase: Phase = "steady") -> list[tuple[float, ...]]:
+def process_values(result: Result, metric: str, phase: Phase = "steady") -> list[tuple[float, ...]]:
     """Raw values in order, a tuple per process."""
-    return list(numbered(result, metric, phase).values())
+    return list(values_by_process(result, metric, phase).values())
 
 
-def numbered(result: Result, metric: str, phase: Phase = "steady") -> dict[int, tuple[float, ...]]:
+def values_by_process(
+    result: Result, metric: str, phase: Phase = "steady"
+) -> dict[int, tuple[float, ...]]:
     """Raw values by process number."""
     by_number: dict[int, tuple[float, ...]] = {}
     for part in result.samples:
@@ -57,7 +59,7 @@ def numbered(result: Result, metric: str, phase: Phase = "steady") -> dict[int, 
     return by_number
 
 
-def _before(result: Result, metric: str, process: int) -> tuple[float, ...]:
+def _warmup_values(result: Result, metric: str, process: int) -> tuple[float, ...]:
     """Warm-up values, if all samples are single steps: otherwise they are not comparable."""
     parts = [p for p in result.samples if p.metric == metric and p.process == process]
     if any(part.steps > 1 for part in parts):
@@ -71,17 +73,17 @@ def usable(values: Sequence[float], longest: float = math.inf) -> Array:
     return array[(array >= SHORTEST_STEP) & (array <= min(longest, LONGEST_STEP))]
 
 
-def of_case(processes: Sequence[Process]) -> Estimate:
+def case_estimate(processes: Sequence[Process]) -> Estimate:
     """Estimate over several processes, or of the only one."""
     series = [process.values for process in processes if len(process.values)]
     if not series:
-        return NOTHING
+        return NO_ESTIMATE
     if len(series) == 1:
         return quantile(series[0])
-    return over_processes([float(np.median(values)) for values in series])
+    return interval_over_processes([float(np.median(values)) for values in series])
 
 
-def so_far(
+def running_estimate(
     values: Sequence[float], before: Sequence[float] = (), earlier: Sequence[float] = ()
 ) -> Estimate:
     """Estimate for the stopping rule while a process runs; `earlier`: medians of earlier processes.
@@ -92,12 +94,12 @@ def so_far(
     """
     good = usable(values)
     if not len(good):
-        return NOTHING
+        return NO_ESTIMATE
     steady = find_steady(good, usable(before))
     own = quantile(good[steady.start :])
     if steady.verdict == "warming":
         own = own._replace(effective=0.0)
     if len(earlier) < 2:
         return own
-    over = over_processes([*earlier, own.value])
+    over = interval_over_processes([*earlier, own.value])
     return over._replace(effective=own.effective) if over.half_width < own.half_width else own

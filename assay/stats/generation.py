@@ -37,7 +37,7 @@ def quantities(result: Result) -> dict[str, Quantity]:
     return by_name
 
 
-def of_rows(metric: str, times: Array, result: Result) -> Array:
+def convert_times(metric: str, times: Array, result: Result) -> Array:
     """Convert times of tokens to a derived metric."""
     rows = _fact(result, "batch_size") or 1.0
     return {RATE: lambda: rows / times, TOKEN: lambda: times / rows}.get(metric, lambda: times)()
@@ -60,11 +60,13 @@ def _decoding(result: Result, token_time: Quantity) -> dict[str, Quantity]:
     return {
         RATE: _rate(token_time, rows, "items/s", "tokens"),
         **_share("decode_peak_share", work, token_time, _compute_peak(result)),
-        **_share("decode_bandwidth_share", _moved(result), token_time, peak(result, "copy")),
+        **_share(
+            "decode_bandwidth_share", _memory_traffic(result), token_time, peak(result, "copy")
+        ),
     }
 
 
-def _moved(result: Result) -> float:
+def _memory_traffic(result: Result) -> float:
     """Minimum bytes to read for a token: all weights once, and the cache of every row.
 
     Weights with different dtypes for storage and computation count in the smaller.

@@ -81,7 +81,7 @@ def mean(values: Sequence[float] | Array) -> Estimate:
     return Estimate(middle, low, middle + reach, count / factor)
 
 
-def over_processes(middles: Sequence[float]) -> Estimate:
+def interval_over_processes(middles: Sequence[float]) -> Estimate:
     """Student's interval over the logarithms of the processes' medians.
 
     Times are positive and differ by factors, so the interval stays above zero.
@@ -103,7 +103,7 @@ def inefficiency(deviations: Array) -> float:
     count, power = len(deviations), float(np.mean(deviations**2)) if len(deviations) else 0.0
     if count < 4 or power <= 0:
         return 1.0
-    near = _beyond_chance(_initial_sequence(deviations), count)
+    near = _subtract_chance(_initial_sequence(deviations), count)
     stopped = _STOPPED * min(1.0, _STOPPED_EARLY * near / count)
     near *= 1 + stopped + (_SHORT + _SHORT_MEMORY * max(near - 1, 0.0)) / count
     if count < _SWINGS_FROM:
@@ -112,7 +112,7 @@ def inefficiency(deviations: Array) -> float:
     return slow if slow > _CLEARLY * near else near
 
 
-def _beyond_chance(near: float, count: int) -> float:
+def _subtract_chance(near: float, count: int) -> float:
     """Subtract correlation explained by chance; beyond twice that amount nothing is subtracted."""
     if near <= 1 or count < _CHANCE_FROM:
         return near

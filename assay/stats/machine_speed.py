@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from assay.core.records import Result
 
-MOVED = 0.05  # logarithm; noise of the yardstick
+MIN_CHANGE = 0.05  # logarithm; noise of the yardstick
 
 
 def machine_change(old: Result, new: Sequence[Result]) -> float:
@@ -22,10 +22,10 @@ def machine_change(old: Result, new: Sequence[Result]) -> float:
         return 0.0
     first, *others = (math.log(seconds) for seconds, _ in yardsticks)
     change = sum(others) / len(others) - first
-    return change if abs(change) > MOVED else 0.0
+    return change if abs(change) > MIN_CHANGE else 0.0
 
 
-def told_change(change: float) -> str:
+def format_change(change: float) -> str:
     """As "3.1 % slower"."""
     return f"{100 * abs(math.expm1(change)):.1f} % {'slower' if change > 0 else 'faster'}"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from assay.core.findings import Reading, Table
+from assay.core.findings import SummarizedResult, Table
 from assay.core.records import Value
 
 Setting = tuple[str, Value]
@@ -29,7 +29,7 @@ class OptionEffect(msgspec.Struct, frozen=True, kw_only=True):
         return math.exp(sum(math.log(ratio) for ratio in self.ratios) / len(self.ratios))
 
 
-def option_effects(readings: Sequence[Reading]) -> list[OptionEffect]:
+def option_effects(readings: Sequence[SummarizedResult]) -> list[OptionEffect]:
     """Effects of all measured changes, the largest first."""
     ratios: dict[tuple[str, Value, Value], list[float]] = defaultdict(list)
     for first, second in itertools.combinations([r for r in readings if _time(r)], 2):
@@ -67,7 +67,9 @@ def effects_table(effects: Sequence[OptionEffect]) -> Table:
     )
 
 
-def _only_difference(first: Reading, second: Reading) -> tuple[str, Value, Value] | None:
+def _only_difference(
+    first: SummarizedResult, second: SummarizedResult
+) -> tuple[str, Value, Value] | None:
     """The single setting in which two cases differ, or None."""
     first_settings, second_settings = dict(_settings(first)), dict(_settings(second))
     if first_settings.keys() != second_settings.keys():
@@ -78,7 +80,7 @@ def _only_difference(first: Reading, second: Reading) -> tuple[str, Value, Value
     return differing[0], first_settings[differing[0]], second_settings[differing[0]]
 
 
-def _settings(reading: Reading) -> Iterator[Setting]:
+def _settings(reading: SummarizedResult) -> Iterator[Setting]:
     case = reading.result.case
     yield "workload", case.workload
     yield "backend", case.backend
@@ -86,7 +88,7 @@ def _settings(reading: Reading) -> Iterator[Setting]:
     yield from case.options.items()
 
 
-def _time(reading: Reading) -> float:
+def _time(reading: SummarizedResult) -> float:
     """Seconds per item, so that batch sizes can be compared; 0 if not measured."""
     step = reading.summary.quantities.get("step_time")
     return step.value / max(1, reading.result.items) if step else 0.0

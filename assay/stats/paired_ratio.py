@@ -17,13 +17,13 @@ from assay.stats.estimates import usable
 from assay.stats.intervals import Array, quantile, student
 from assay.stats.student import two_sided
 
-MINIMUM = 0.01  # smallest relevant change
+MIN_EFFECT = 0.01  # smallest relevant change
 PROCESS_NOISE = 0.25  # assumed difference of identical processes below 3 pairs
-FEWEST_TURNS, MOST_TURNS = 7, 100
-ENOUGH = 8  # pairs; with fewer, the spread between them is often underestimated
+MIN_TURNS, MAX_TURNS = 7, 100
+ENOUGH_PAIRS = 8  # pairs; with fewer, the spread between them is often underestimated
 FASTEST = "min"  # the metric: the fastest step
-AGAIN = 3  # turns near a process' fastest step before it is accepted
-IN_TURNS = "in turns"  # tag `order` of interleaved results
+MIN_REPEATS = 3  # turns near a process' fastest step before it is accepted
+INTERLEAVED = "in turns"  # tag `order` of interleaved results
 ONCE: dict[str, tuple[str, Phase]] = {
     "first_step": ("step_time", "first"),
     "open_time": ("open_time", "open"),
@@ -32,16 +32,18 @@ ESTIMATOR = "geometric mean over pairs of processes, 98 % interval at every look
 FEW = "one or two pairs, their interval widened by the process noise of 25 %"
 
 
-class Terms(NamedTuple):
+class DecisionRule(NamedTuple):
     """Metric to compare, and the criterion of a change."""
 
     metric: str
-    minimum: float = MINIMUM
+    minimum: float = MIN_EFFECT
     higher_is_better: bool = False
     level: float = sequential.LEVEL  # of each look
 
 
-def compare(baseline: Sequence[Result], candidate: Sequence[Result], terms: Terms) -> Comparison:
+def compare(
+    baseline: Sequence[Result], candidate: Sequence[Result], terms: DecisionRule
+) -> Comparison:
     """Candidate over baseline; results with the same index are a pair."""
     pairs = tuple(
         pair
@@ -50,7 +52,7 @@ def compare(baseline: Sequence[Result], candidate: Sequence[Result], terms: Term
     )
     sides = (baseline, candidate)
     return msgspec.structs.replace(
-        judged(pairs, terms),
+        decide(pairs, terms),
         baseline=baseline[0].case.key if baseline else "",
         candidate=candidate[0].case.key if candidate else "",
         middles=tuple(_middle(side, terms.metric) for side in sides),
@@ -58,14 +60,14 @@ def compare(baseline: Sequence[Result], candidate: Sequence[Result], terms: Term
     )
 
 
-def judged(pairs: tuple[PairRatio, ...], terms: Terms) -> Comparison:
+def decide(pairs: tuple[PairRatio, ...], terms: DecisionRule) -> Comparison:
     interval = _interval(pairs, terms.level)
     ratio = Quantity(
         value=math.exp(interval.middle),
         low=math.exp(interval.low),
         high=math.exp(interval.high) if interval.high < 700 else math.inf,
         unit="",
-        estimator=ESTIMATOR if len(pairs) >= sequential.FEWEST else FEW,
+        estimator=ESTIMATOR if len(pairs) >= sequential.MIN_PAIRS else FEW,
         n=len(pairs),
     )
     return Comparison(
@@ -78,7 +80,7 @@ def judged(pairs: tuple[PairRatio, ...], terms: Terms) -> Comparison:
     )
 
 
-def verdict(ratio: Quantity, terms: Terms) -> Verdict:
+def verdict(ratio: Quantity, terms: DecisionRule) -> Verdict:
     """A change needs an interval that excludes 1 and a value beyond the minimum."""
     margin = 1 + terms.minimum
     if not ratio.n:
@@ -100,11 +102,13 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
     first_values, second_values = values(baseline, metric), values(candidate, metric)
     if not len(first_values) or not len(second_values):
         return None
-    if _in_turns(baseline) and metric == FASTEST and metric not in baseline.reported_metrics:
-        first, second = (np.sort(np.log(part))[:AGAIN] for part in (first_values, second_values))
+    if _is_interleaved(baseline) and metric == FASTEST and metric not in baseline.reported_metrics:
+        first, second = (
+            np.sort(np.log(part))[:MIN_REPEATS] for part in (first_values, second_values)
+        )
         middle = float(second[0] - first[0])
         half_width = math.hypot(first[-1] - first[0], second[-1] - second[0])
-    elif _in_turns(baseline) and len(first_values) == len(second_values):
+    elif _is_interleaved(baseline) and len(first_values) == len(second_values):
         quotient = quantile(np.log(second_values) - np.log(first_values))
         middle, half_width = quotient.value, quotient.half_width
     elif len(first_values) == len(second_values) == 1:  # nothing is known of the error of one value
@@ -140,56 +144,56 @@ def values(result: Result, metric: str) -> Array:
     per_item = metric == "item_time" and not reported
     text = metric in generation.TIMED and not reported
     sampled = "step_time" if per_item else generation.TIMED[metric] if text else metric
-    samples = turns(result, sampled) if _in_turns(result) else usable(result.values(sampled))
+    samples = turns(result, sampled) if _is_interleaved(result) else usable(result.values(sampled))
     if text:
-        return generation.of_rows(metric, samples, result)
+        return generation.convert_times(metric, samples, result)
     return samples / max(1, result.items) if per_item else samples
 
 
 def turns(result: Result, metric: str, compared: str = "") -> Array:
     """One value for each turn."""
     parts = [p.values for p in result.samples if p.metric == metric and p.phase == "steady"]
-    return usable([of_turn(part, compared) for part in parts])
+    return usable([turn_value(part, compared) for part in parts])
 
 
-def of_turn(values: Sequence[float], compared: str = "") -> float:
+def turn_value(values: Sequence[float], compared: str = "") -> float:
     """Median of a turn's samples, or the fastest if that is compared."""
     return float(np.min(values) if compared == FASTEST else np.median(values))
 
 
-def fastest_found(turns: Sequence[float], minimum: float) -> bool:
+def has_fastest(turns: Sequence[float], minimum: float) -> bool:
     """Whether enough turns are near the fastest to expect none much faster."""
     ordered = sorted(turns)
-    return len(ordered) >= AGAIN and ordered[AGAIN - 1] <= ordered[0] * (1 + minimum)
+    return len(ordered) >= MIN_REPEATS and ordered[MIN_REPEATS - 1] <= ordered[0] * (1 + minimum)
 
 
-def pairs_needed(comparison: Comparison) -> int:
+def required_pairs(comparison: Comparison) -> int:
     """Pairs that would probably decide, given the current ratio and spread; 0: not known."""
-    if comparison.ratio.n < sequential.FEWEST:
+    if comparison.ratio.n < sequential.MIN_PAIRS:
         return 0
     effect, margin = abs(math.log(comparison.ratio.value)), math.log1p(comparison.minimum)
     distance = effect if effect >= margin else margin - effect
-    for count in range(comparison.ratio.n + 1, sequential.MOST + 1):
+    for count in range(comparison.ratio.n + 1, sequential.MAX_PAIRS + 1):
         if sequential.reach(comparison.spread, count) < distance:
             return count
     return 0
 
 
-def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int:
+def recommended_turns(pairs: Sequence[PairRatio], opening: float, turn: float) -> int:
     """Number of turns of `turn` seconds for a pair that takes `opening` seconds to open.
 
     The optimum of two-stage sampling (Cochran 1977, 10.6): the ratio of spreads within and between
     pairs, times the root of the ratio of costs. With few pairs: at most the time of opening.
     """
     count = opening / turn
-    if len(pairs) >= sequential.FEWEST:
+    if len(pairs) >= sequential.MIN_PAIRS:
         within = float(np.mean([pair.error**2 * pair.turns for pair in pairs]))
         between = float(np.var([math.log(pair.ratio) for pair in pairs], ddof=1))
         between -= float(np.mean([pair.error**2 for pair in pairs]))
-        share = within / between if between > within / MOST_TURNS**2 else math.inf
+        share = within / between if between > within / MAX_TURNS**2 else math.inf
         best = math.sqrt(share * opening / turn)
-        count = best if len(pairs) >= ENOUGH else min(best, count)
-    return int(min(max(count, FEWEST_TURNS), MOST_TURNS))
+        count = best if len(pairs) >= ENOUGH_PAIRS else min(best, count)
+    return int(min(max(count, MIN_TURNS), MAX_TURNS))
 
 
 def _middle(results: Sequence[Result], metric: str) -> float:
@@ -210,15 +214,15 @@ def _unit(sides: Iterable[Sequence[Result]], metric: str) -> str:
     return "items/s" if metric == generation.RATE else "s"
 
 
-def _in_turns(result: Result) -> bool:
-    return result.tags.get("order") == IN_TURNS
+def _is_interleaved(result: Result) -> bool:
+    return result.tags.get("order") == INTERLEAVED
 
 
 def _interval(pairs: Sequence[PairRatio], level: float) -> sequential.Interval:
     if not pairs:
         return sequential.Interval(math.nan, math.nan, math.nan)
     interval = sequential.interval([math.log(pair.ratio) for pair in pairs], level)
-    if len(pairs) >= sequential.FEWEST:
+    if len(pairs) >= sequential.MIN_PAIRS:
         return interval
     error = math.sqrt(sum(pair.error**2 for pair in pairs)) / len(pairs)
     allowance = math.log1p(PROCESS_NOISE) + two_sided(level, 1000) * error

@@ -12,15 +12,15 @@ from assay.core.records import Result
 _AMOUNTS = ("_joules", "_seconds", "_bytes", "_throttles")  # suffixes of peaks that are summed
 
 
-def pooled(results: Iterable[Result]) -> list[Result]:
+def pool_results(results: Iterable[Result]) -> list[Result]:
     """One result per case, in order. Failed results count only if no result of the case is ok."""
     by_case: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         by_case[result.case.key].append(result)
-    return [_one(several) for several in by_case.values()]
+    return [_pool_case(several) for several in by_case.values()]
 
 
-def joined_peaks(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def pool_peaks(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Peaks of several processes: sums of amounts, maxima of others."""
     names = dict.fromkeys(name for part in parts for name in part)
     return {
@@ -29,7 +29,7 @@ def joined_peaks(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     }
 
 
-def _one(several: Sequence[Result]) -> Result:
+def _pool_case(several: Sequence[Result]) -> Result:
     good = [result for result in several if result.status == "ok"]
     if not good:
         return several[-1]
@@ -49,7 +49,7 @@ def _one(several: Sequence[Result]) -> Result:
         samples=samples,
         seconds=sum(result.seconds for result in good),
         facts=good[0].facts | _wait(good),
-        peaks=joined_peaks([result.peaks for result in good]),
+        peaks=pool_peaks([result.peaks for result in good]),
     )
 
 

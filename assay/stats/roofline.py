@@ -33,7 +33,7 @@ def position(result: Result) -> Position | None:
     if not multiply_adds or not steps:
         return None
     work = 2 * multiply_adds * max(1, result.items) * _passes(result)
-    return under_roof(
+    return roofline_position(
         work=work,
         seconds=median(steps),
         moved=_number(result.facts.get("bytes_accessed")),
@@ -60,7 +60,7 @@ def floor(result: Result) -> Floor | None:
     )
 
 
-def under_roof(
+def roofline_position(
     work: float,
     seconds: float,
     moved: float | None = None,

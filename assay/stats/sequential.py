@@ -22,13 +22,13 @@ import numpy as np
 from assay.stats.intervals import Array
 from assay.stats.student import two_sided
 
-FEWEST, MOST = 3, 60  # pairs: a look after each of these
+MIN_PAIRS, MAX_PAIRS = 3, 60  # pairs: a look after each of these
 CONFIDENCE = 0.98  # that no look excludes the true value
 LEVEL = 0.0016  # of each of the 58 looks, so that together they err in 2 %
 # Of the level, for Student's interval and for the trimmed one: by simulation, 1.97 % together.
 PLAIN, TRIMMED = 13 / 16, 3 / 16
-FEWEST_TRIMMED = 6  # pairs; of fewer, too little is left after trimming
-CUT = 0.2  # of the values, at each end
+MIN_TRIMMED = 6  # pairs; of fewer, too little is left after trimming
+TRIM = 0.2  # of the values, at each end
 
 
 class Interval(NamedTuple):
@@ -49,21 +49,21 @@ class Interval(NamedTuple):
 
 def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     array = np.asarray(values, dtype=np.float64)
-    if len(array) < FEWEST:
+    if len(array) < MIN_PAIRS:
         spread = float(np.std(array, ddof=1)) if len(array) > 1 else math.nan
         return Interval(float(np.mean(array)), math.inf, spread)
-    middle, half_width, spread = (float(part) for part in narrower(array, level))
+    middle, half_width, spread = (float(part) for part in narrower_interval(array, level))
     return Interval(middle, half_width, spread)
 
 
-def narrower(values: Array, level: float = LEVEL) -> tuple[Array, Array, Array]:
+def narrower_interval(values: Array, level: float = LEVEL) -> tuple[Array, Array, Array]:
     """Middle, reach and spread of the narrower interval, along the last axis."""
     count = values.shape[-1]
     spread = np.std(values, axis=-1, ddof=1)
     plain = np.mean(values, axis=-1), reach(1.0, count, level) * spread, spread
-    if count < FEWEST_TRIMMED:
+    if count < MIN_TRIMMED:
         return plain
-    trimmed = _trimmed(values, level)
+    trimmed = _trimmed_interval(values, level)
     better = trimmed[1] < plain[1]
     first, second, third = (np.where(better, t, p) for t, p in zip(trimmed, plain, strict=True))
     return first, second, third
@@ -74,10 +74,10 @@ def reach(spread: float, count: int, level: float = LEVEL) -> float:
     return spread * two_sided(PLAIN * level, count - 1) / math.sqrt(count)
 
 
-def _trimmed(values: Array, level: float) -> tuple[Array, Array, Array]:
+def _trimmed_interval(values: Array, level: float) -> tuple[Array, Array, Array]:
     """Trimmed mean; its error is from Winsorized values."""
     ordered, count = np.sort(values, axis=-1), values.shape[-1]
-    cut = max(1, int(CUT * count))
+    cut = max(1, int(TRIM * count))
     inner = ordered[..., cut : count - cut]
     winsorized = np.clip(ordered, inner[..., :1], inner[..., -1:])
     spread = np.std(winsorized, axis=-1, ddof=1) / (1 - 2 * cut / count)

@@ -15,7 +15,7 @@ from assay.stats.intervals import Estimate
 FIRST = 14  # samples before the first look
 GROWTH = 1.5  # from look to look
 EFFECTIVE = 4.0  # minimum effective sample size
-CONFIRMED = 2  # consecutive looks with a narrow interval
+CONFIRMATIONS = 2  # consecutive looks with a narrow interval
 
 
 def next_look(count: int) -> int:
@@ -23,11 +23,11 @@ def next_look(count: int) -> int:
     return max(FIRST, math.ceil(count * GROWTH))
 
 
-def narrow(estimate: Estimate, target: float) -> bool:
+def is_narrow(estimate: Estimate, target: float) -> bool:
     """Whether the relative half-width of the interval reaches the target."""
     return estimate.effective >= EFFECTIVE and estimate.half_width <= target * estimate.value
 
 
-def confirmed(looks: Sequence[bool]) -> bool:
+def is_confirmed(looks: Sequence[bool]) -> bool:
     """Whether the interval was narrow at the last looks."""
-    return len(looks) >= CONFIRMED and all(looks[-CONFIRMED:])
+    return len(looks) >= CONFIRMATIONS and all(looks[-CONFIRMATIONS:])

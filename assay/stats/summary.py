@@ -12,7 +12,7 @@ from assay.core.findings import Quantity, Summary
 from assay.core.records import Result
 from assay.stats import accuracy, estimates, generation
 from assay.stats.doubts.samples import doubts
-from assay.stats.intervals import Array, Estimate, mean, over_processes, quantile, student
+from assay.stats.intervals import Array, Estimate, interval_over_processes, mean, quantile, student
 from assay.stats.roofline import position
 
 POWER = 0.8416  # normal quantile of 80 %: power of the minimum detectable effect
@@ -23,8 +23,8 @@ def summarize(result: Result) -> Summary:
     of assay with the same name become `command_NAME`."""
     own = result.measured_only()
     processes = [process for process in estimates.processes(own) if len(process.values)]
-    quantities = _own(own, processes)
-    reported = _reported(result)
+    quantities = _measured_quantities(own, processes)
+    reported = _reported_quantities(result)
     return Summary(
         quantities={f"command_{n}" if n in reported else n: q for n, q in quantities.items()}
         | reported,
@@ -34,35 +34,39 @@ def summarize(result: Result) -> Summary:
     )
 
 
-def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quantity]:
+def _measured_quantities(result: Result, processes: list[estimates.Process]) -> dict[str, Quantity]:
     """Quantities that assay measured."""
-    quantities = _of_steps(processes, result) if processes else {}
-    quantities |= _once(result)
+    quantities = _step_quantities(processes, result) if processes else {}
+    quantities |= _process_quantities(result)
     for metric in _other_metrics(result):
-        quantities |= _of_metric(result, metric)
+        quantities |= _metric_quantity(result, metric)
     quantities |= accuracy.quantities(result) | training_quantities(result)
     return quantities | generation.quantities(result)
 
 
-def _reported(result: Result) -> dict[str, Quantity]:
+def _reported_quantities(result: Result) -> dict[str, Quantity]:
     """Quantities that the program reported, nan and infinity included."""
     quantities: dict[str, Quantity] = {}
     reported = result.reported_metrics
     for metric in dict.fromkeys(part.metric for part in result.samples if part.metric in reported):
         values = np.asarray(result.values(metric), dtype=np.float64)
         if np.isfinite(values).all():
-            quantities |= _of_metric(result, metric)
+            quantities |= _metric_quantity(result, metric)
         else:
             unit = next(part.unit for part in result.samples if part.metric == metric)
             quantities[metric] = _single(float(np.median(values)), unit, "median", len(values))
     return quantities
 
 
-def _of_steps(processes: list[estimates.Process], result: Result) -> dict[str, Quantity]:
+def _step_quantities(processes: list[estimates.Process], result: Result) -> dict[str, Quantity]:
     values = [process.values for process in processes]
     whole, count = np.concatenate(values), sum(map(len, values))
-    step = _quantity(estimates.of_case(_as_processes(values)), "s", _estimator(values), count)
-    average = mean(whole) if len(values) == 1 else over_processes([float(v.mean()) for v in values])
+    step = _quantity(estimates.case_estimate(_as_processes(values)), "s", _estimator(values), count)
+    average = (
+        mean(whole)
+        if len(values) == 1
+        else interval_over_processes([float(v.mean()) for v in values])
+    )
     quantities = {
         "step_time": step,
         "mean": _quantity(average, "s", "mean", count),
@@ -72,7 +76,7 @@ def _of_steps(processes: list[estimates.Process], result: Result) -> dict[str, Q
         spread = 100 * float(whole.std() / whole.mean())
         quantities |= {
             "coefficient_of_variation": _single(spread, "%", "standard deviation / mean", count),
-            "minimum_detectable_effect": _detectable(step, len(values)),
+            "minimum_detectable_effect": _detectable_effect(step, len(values)),
         }
     if result.items:
         quantities["throughput"] = _rate(step, result.items, "items/s", "items")
@@ -104,7 +108,7 @@ def _as_processes(values: Sequence[Array]) -> list[estimates.Process]:
     return [estimates.Process(part, "steady", 0) for part in values]
 
 
-def _detectable(step: Quantity, processes: int) -> Quantity:
+def _detectable_effect(step: Quantity, processes: int) -> Quantity:
     """Minimum detectable effect between two such measurements, with 80 % power.
 
     Bloom (1995): (t of the two-sided 5 % + z of 80 % power) standard errors of a difference.
@@ -124,18 +128,20 @@ def _percentiles(values: Array) -> dict[str, Quantity]:
     }
 
 
-def _once(result: Result) -> dict[str, Quantity]:
+def _process_quantities(result: Result) -> dict[str, Quantity]:
     """Quantities measured once per process."""
     quantities = {}
     for name, metric, phase in (
         ("first_step", "step_time", "first"),
         ("open_time", "open_time", "open"),
     ):
-        parts = estimates.by_process(result, metric, phase)  # type: ignore[arg-type]
+        parts = estimates.process_values(result, metric, phase)  # type: ignore[arg-type]
         firsts = estimates.usable([part[0] for part in parts if part])
         if len(firsts):
             kind = "single" if len(firsts) == 1 else f"geometric mean of {len(firsts)} processes"
-            quantities[name] = _quantity(over_processes(firsts.tolist()), "s", kind, len(firsts))
+            quantities[name] = _quantity(
+                interval_over_processes(firsts.tolist()), "s", kind, len(firsts)
+            )
     if result.seconds:
         quantities["total_time"] = _single(result.seconds, "s", "single", 1)
     return quantities
@@ -153,7 +159,7 @@ def _other_metrics(result: Result) -> list[str]:
     return [metric for metric in dict.fromkeys(steady) if metric not in known]
 
 
-def _of_metric(result: Result, metric: str) -> dict[str, Quantity]:
+def _metric_quantity(result: Result, metric: str) -> dict[str, Quantity]:
     """A metric that a session reported; it may be negative; non-finite values are skipped."""
     values = np.asarray(result.values(metric), dtype=np.float64)
     values = values[np.isfinite(values)]

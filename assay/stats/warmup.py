@@ -12,12 +12,12 @@ import numpy as np
 from assay.stats.decay import Decay, find_decay
 from assay.stats.intervals import Array, quantile
 
-LEAST = 12  # minimum number of values
+MIN_VALUES = 12  # minimum number of values
 BLOCKS = 64  # at most, so that the cost does not grow with the number of values
-SAME = 0.005  # relative difference of medians that is ignored
-SURE = 3.0  # standard errors; medians further apart than this and SAME differ
-MOST_CUT, CUTS = 2 / 3, 17  # largest share to cut for a slow change, and number of cuts to try
-TOLERATED = 0.25  # standard errors of the median that a slow change may leave
+MIN_DIFFERENCE = 0.005  # relative difference of medians that is ignored
+SIGNIFICANCE = 3.0  # standard errors; medians further apart than this and SAME differ
+MAX_CUT, CUTS = 2 / 3, 17  # largest share to cut for a slow change, and number of cuts to try
+MAX_REMAINDER = 0.25  # standard errors of the median that a slow change may leave
 
 
 class Steady(NamedTuple):
@@ -38,17 +38,17 @@ def find_steady(values: Sequence[float] | Array, before: Sequence[float] | Array
     detect a slow change.
     """
     both = (np.asarray(part, dtype=np.float64).tobytes() for part in (values, before))
-    return _found(*both)
+    return _find_steady(*both)
 
 
 @lru_cache(maxsize=16)  # every doubt of a result calls it with the same values
-def _found(values: bytes, before: bytes) -> Steady:
+def _find_steady(values: bytes, before: bytes) -> Steady:
     array, earlier = np.frombuffer(values), np.frombuffer(before)
-    if len(array) < LEAST:
+    if len(array) < MIN_VALUES:
         return Steady(0, "too-few")
     steady = _steady_part(array)
     decay = find_decay(np.concatenate([earlier, array]))
-    return _after(decay, array, len(earlier), steady) if decay else steady
+    return _after_decay(decay, array, len(earlier), steady) if decay else steady
 
 
 def _steady_part(array: Array) -> Steady:
@@ -60,14 +60,14 @@ def _steady_part(array: Array) -> Steady:
     return Steady(start, "steady")
 
 
-def _after(decay: Decay, array: Array, before: int, steady: Steady) -> Steady:
+def _after_decay(decay: Decay, array: Array, before: int, steady: Steady) -> Steady:
     """Cut where a decay is negligible, or where it is smallest."""
     count = len(array)
     late = quantile(array[count // 2 :])
-    cuts = np.linspace(steady.start, max(steady.start, MOST_CUT * count), CUTS).astype(int)
+    cuts = np.linspace(steady.start, max(steady.start, MAX_CUT * count), CUTS).astype(int)
     left = np.array([decay.remainder(before + cut, before + count) for cut in cuts])
     errors = late.half_width / 1.96 * np.sqrt((count - count // 2) / (count - cuts))
-    over = np.abs(left) <= TOLERATED * errors
+    over = np.abs(left) <= MAX_REMAINDER * errors
     if over.any():
         start = int(cuts[np.argmax(over)])
         return Steady(0, "unsteady") if _changes(array[start:]) else Steady(start, "steady")
@@ -82,7 +82,7 @@ def _changes(rest: Array) -> bool:
     half, last = len(rest) // 2, len(rest) // 8
     if differ(rest[:half], rest[half:]):
         return True
-    return last >= LEAST and differ(rest[:-last], rest[-last:])
+    return last >= MIN_VALUES and differ(rest[:-last], rest[-last:])
 
 
 def differ(early: Array, late: Array) -> bool:
@@ -93,7 +93,7 @@ def differ(early: Array, late: Array) -> bool:
     second = quantile(late)
     doubt = second.half_width / 1.96 * math.sqrt(1 + len(late) / len(early))
     apart = abs(float(np.median(early)) - second.value)
-    return apart > max(SAME * second.value, SURE * doubt)
+    return apart > max(MIN_DIFFERENCE * second.value, SIGNIFICANCE * doubt)
 
 
 def _cut(array: Array) -> int | None:

@@ -21,7 +21,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\.zip")  # of a pack
 Ask = Callable[[str, tuple[object, ...]], list[sqlite3.Row]]
 
 
-class Shelf:
+class RunFiles:
     """Run folders and packs of one home."""
 
     def __init__(self, home: Path, ask: Ask) -> None:
@@ -44,7 +44,7 @@ class Shelf:
     def result(self, result_id: str) -> Result:
         """A result under its own id."""
         folder = self.runs / result_id
-        return self._read(result_id, lambda read: folders.read_own(folder, read))
+        return self._read(result_id, lambda read: folders.read_stored_result(folder, read))
 
     def document(self, run: str, name: str) -> bytes | None:
         path = self.runs / run / name
@@ -73,7 +73,7 @@ class Shelf:
     def new_packs(self, problems: list[str]) -> Iterator[tuple[str, list[str]]]:
         """Packs that are not in the index, with the ids of their results; a pack is added to the
         index when the caller requests the next. Missing packs are removed from it."""
-        files = _listed(self._packs)
+        files = _list_packs(self._packs)
         known = {row["name"] for row in self._ask("SELECT name FROM packs", ())}
         for name in known.difference(files):
             self._forget(name)
@@ -101,7 +101,7 @@ class Shelf:
         """Pack runs; the folders are removed when the caller has indexed the pack."""
         from assay.stores import _packs as packs
 
-        with packs.changing(self.home):
+        with packs.lock_packs(self.home):
             yield from self._pack_idle(runs)
 
     def _pack_idle(self, runs: Sequence[str]) -> Iterator[Path]:
@@ -110,14 +110,14 @@ class Shelf:
         packs.sweep(self.runs, self._packs)
         idle = [run for run in runs if self._idle(run)]
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
-        size = packs.MOST_RUNS
+        size = packs.MAX_RUNS
         for number, part in enumerate(
             idle[start : start + size] for start in range(0, len(idle), size)
         ):
             old_packs = self._by_pack(part)
             path = packs.write(self._packs, f"{stamp}-{number:04d}.zip", self.runs, part)
             yield path
-            list(packs.leave(self.runs, self._pack(path.name)))
+            list(packs.remove_packed(self.runs, self._pack(path.name)))
             for name, old_runs in old_packs.items():
                 self._drop(name, old_runs)
 
@@ -127,7 +127,7 @@ class Shelf:
             return
         from assay.stores import _packs as packs
 
-        with packs.changing(self.home):
+        with packs.lock_packs(self.home):
             for name, dropped in self._by_pack(runs).items():
                 self._drop(name, dropped)
                 for run in dropped:
@@ -149,7 +149,7 @@ class Shelf:
     def _idle(self, run: str) -> bool:
         """Whether it has a folder that is not locked."""
         try:
-            with folders.locked(self.runs / run):
+            with folders.lock_run(self.runs / run):
                 return True
         except (StoreError, UsageError):
             return False
@@ -213,9 +213,9 @@ def _cases(names: Sequence[str]) -> list[str]:
     )
 
 
-def _listed(packs: Path) -> list[str]:
+def _list_packs(packs: Path) -> list[str]:
     """Names of packs, oldest first."""
     if not packs.is_dir():
         return []
-    with folders.explained(packs):
+    with folders.explain_os_errors(packs):
         return sorted(entry.name for entry in packs.iterdir() if NAME.fullmatch(entry.name))

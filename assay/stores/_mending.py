@@ -25,7 +25,7 @@ def readable(rows: Iterable[Row], record: Callable[[Any], T], skipped: Skipped) 
             skipped.add(row["record"])
 
 
-class Mender:
+class Repairer:
     """Repeats a query after `mend` has rebuilt unreadable rows, once per row."""
 
     def __init__(self, mend: Callable[[], None]) -> None:

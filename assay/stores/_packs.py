@@ -16,12 +16,12 @@ from pathlib import Path
 
 from assay.core.archive_members import DAMAGE
 from assay.core.errors import StoreError
-from assay.core.files import written_whole
+from assay.core.files import atomic_path
 from assay.stores import folders
 
-MOST_RUNS = 2000  # per pack: its list of names is read completely
-LEFT_OUT = "lock"
-_LEAVING = ".packed-"  # prefix of a packed run folder that is being removed
+MAX_RUNS = 2000  # per pack: its list of names is read completely
+SKIPPED_NAME = "lock"
+_REMOVED_PREFIX = ".packed-"  # prefix of a packed run folder that is being removed
 
 
 class Pack:
@@ -29,7 +29,7 @@ class Pack:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _explained(path):
+        with _explain_errors(path):
             if not path.is_file():  # a pipe would block
                 raise OSError("it is no plain file")
             self._file = zipfile.ZipFile(path)
@@ -43,10 +43,10 @@ class Pack:
         """One file of a run, or None."""
         if name not in self.runs.get(run, ()):
             return None
-        with _explained(self.path):
+        with _explain_errors(self.path):
             info = self._file.getinfo(f"{run}/{name}")
-            if info.file_size > folders.MOST_BYTES:
-                raise OSError(f"{run}/{name} is larger than {folders.MOST_BYTES >> 20} MiB")
+            if info.file_size > folders.MAX_BYTES:
+                raise OSError(f"{run}/{name} is larger than {folders.MAX_BYTES >> 20} MiB")
             return self._file.read(info)
 
     def sizes(self, run: str, within: str) -> list[int]:
@@ -59,10 +59,10 @@ class Pack:
 
 
 @contextmanager
-def changing(home: Path) -> Iterator[None]:
+def lock_packs(home: Path) -> Iterator[None]:
     """Lock packs for writing by one process, so that removed runs do not return."""
     path = home / "packs.lock"
-    with _explained(path):
+    with _explain_errors(path):
         file = open(path, "w")  # noqa: SIM115 (closed below)
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -72,42 +72,44 @@ def changing(home: Path) -> Iterator[None]:
 def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
     """Write and verify a new pack of run folders, which stay."""
     path = packs / name
-    with _explained(path):
+    with _explain_errors(path):
         packs.mkdir(exist_ok=True)
         if path.exists():
             raise FileExistsError(f"{name} exists already")
-        with written_whole(path) as temporary:
+        with atomic_path(path) as temporary:
             with _zip(temporary) as file:
                 for run in names:
-                    with folders.locked(runs / run):
+                    with folders.lock_run(runs / run):
                         for source in _files(runs / run):
                             file.write(source, source.relative_to(runs))
             _compare(temporary, runs)
     return path
 
 
-def leave(runs: Path, pack: Pack) -> Iterator[str]:
+def remove_packed(runs: Path, pack: Pack) -> Iterator[str]:
     """Remove folders of runs with identical content in a pack; yields their names."""
     for run, names in pack.runs.items():
         folder = runs / run
         if not folder.is_dir():
             continue
-        with folders.locked(folder):
+        with folders.lock_run(folder):
             files = {str(file.relative_to(folder)) for file in _files(folder)}
             same = files == set(names) and all(
                 (folder / name).read_bytes() == pack.read(run, name) for name in names
             )
             if same:  # renamed first, so that no partial folder is left
-                folder.rename(runs / f"{_LEAVING}{run}")
+                folder.rename(runs / f"{_REMOVED_PREFIX}{run}")
         if same:
-            folders.remove(runs / f"{_LEAVING}{run}")
+            folders.remove(runs / f"{_REMOVED_PREFIX}{run}")
             yield run
 
 
 def sweep(runs: Path, packs: Path) -> None:
     """Remove leftovers of killed processes."""
-    with folders.explained(runs), os.scandir(runs) as entries:
-        leftovers = [Path(entry.path) for entry in entries if entry.name.startswith(_LEAVING)]
+    with folders.explain_os_errors(runs), os.scandir(runs) as entries:
+        leftovers = [
+            Path(entry.path) for entry in entries if entry.name.startswith(_REMOVED_PREFIX)
+        ]
     for folder in leftovers:
         folders.remove(folder)
     for file in packs.glob(".*.zip"):
@@ -117,7 +119,7 @@ def sweep(runs: Path, packs: Path) -> None:
 def restore(pack: Pack, run: str, runs: Path) -> None:
     """Extract the folder of a run from its pack, which keeps it."""
     temporary = runs / f".{os.getpid()}-restored-{run}"
-    with _explained(pack.path):
+    with _explain_errors(pack.path):
         try:
             for name in pack.runs[run]:
                 target = temporary / name
@@ -134,11 +136,11 @@ def restore(pack: Pack, run: str, runs: Path) -> None:
 def drop(pack: Pack, runs: set[str]) -> None:
     """Rewrite a pack without some runs; an empty one is removed."""
     remaining = [run for run in pack.runs if run not in runs]
-    with _explained(pack.path):
+    with _explain_errors(pack.path):
         if not remaining:
             pack.path.unlink()
             return
-        with written_whole(pack.path) as temporary, _zip(temporary) as file:
+        with atomic_path(pack.path) as temporary, _zip(temporary) as file:
             for run in remaining:
                 for name in pack.runs[run]:
                     file.writestr(f"{run}/{name}", pack.read(run, name) or b"")
@@ -161,7 +163,7 @@ def _files(folder: Path) -> list[Path]:
             file = Path(parent) / name
             if file.is_symlink() or not file.is_file():
                 raise OSError(f"{file} is no plain file")
-            if name != LEFT_OUT:
+            if name != SKIPPED_NAME:
                 files.append(file)
     return sorted(files)
 
@@ -174,7 +176,7 @@ def _compare(path: Path, runs: Path) -> None:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explain_errors(path: Path) -> Iterator[None]:
     """Convert errors of a damaged or unreachable pack."""
     try:
         yield

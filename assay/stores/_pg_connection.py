@@ -21,7 +21,7 @@ T = TypeVar("T")
 LIKE = "postgresql://USER@HOST:5432/DATABASE"
 _PAUSES = (0.0, 0.1, 0.5, 2.0, 5.0)  # seconds before each attempt to connect again
 # Transient errors: lost connection, deadlock, restart (class 08, 40, 57P).
-_PASSING = re.compile(r"08|40001|40P01|57P")
+_TRANSIENT = re.compile(r"08|40001|40P01|57P")
 
 
 class Address(NamedTuple):
@@ -81,7 +81,7 @@ class ServerLink:
 
     def take_lock(self, name: str) -> bool:
         """Take a lock that ends with this process; False: another process has it."""
-        mine = self.ask(lambda connection: _taken(connection, name))
+        mine = self.ask(lambda connection: _try_lock(connection, name))
         self._held |= {name} if mine else set()
         return mine
 
@@ -98,7 +98,7 @@ class ServerLink:
             try:
                 return action()
             except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
-                if not (self._connection.closed or _PASSING.match(error.sqlstate or "")):
+                if not (self._connection.closed or _TRANSIENT.match(error.sqlstate or "")):
                     raise self._problem(error) from None
                 self._reconnect(pause)
             except self._psycopg.Error as error:
@@ -129,7 +129,7 @@ class ServerLink:
                 **options, autocommit=True, row_factory=self._psycopg.rows.dict_row
             )
             connection.execute(f"SET search_path TO {tables.SCHEMA}")
-            lost = [name for name in self._held if not _taken(connection, name)]
+            lost = [name for name in self._held if not _try_lock(connection, name)]
         except self._psycopg.Error as error:
             raise self._problem(error) from None
         if lost:
@@ -155,7 +155,7 @@ class ServerLink:
         return StoreError(f"The store {self.where.shown} cannot be used ({words}).", hint=hint)
 
 
-def _taken(connection: psycopg.Connection[Any], name: str) -> bool:
+def _try_lock(connection: psycopg.Connection[Any], name: str) -> bool:
     statement = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS mine"
     row = connection.execute(statement, (name,)).fetchone()
     return bool(row and row["mine"])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core import objects
 from assay.core.errors import AssayError, StoreError
-from assay.core.files import written_whole
-from assay.core.redaction import without_tokens
+from assay.core.files import atomic_path
+from assay.core.redaction import redact_tokens
 
 if TYPE_CHECKING:
     import psycopg
@@ -90,7 +90,7 @@ def read_many(
     return contents
 
 
-def listed(connection: Connection, run: str, below: str = "") -> list[ListedFile]:
+def list_files(connection: Connection, run: str, below: str = "") -> list[ListedFile]:
     """The files of a run, or of one of its folders (`NNN/`)."""
     rows = connection.execute(
         "SELECT path, size, data IS NOT NULL AS here FROM files "
@@ -118,7 +118,7 @@ def fetch(
         if not changeable and target.is_file() and target.stat().st_size == file.size:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(target) as temporary, temporary.open("wb") as copy:
+        with atomic_path(target) as temporary, temporary.open("wb") as copy:
             for piece in _content(connection, run, file, url):
                 copy.write(piece)
 
@@ -140,16 +140,16 @@ def _content(connection: Connection, run: str, file: ListedFile, url: str) -> It
 
 
 def remove(connection: Connection, run: str, below: str, url: str) -> None:
-    for file in listed(connection, run, below):
+    for file in list_files(connection, run, below):
         if not file.here and url:
-            with _talking(url) as (system, prefix):
+            with _open_file_system(url) as (system, prefix):
                 system.rm_file(f"{prefix}/{run}/{file.path}")
     connection.execute("DELETE FROM files WHERE run = %s AND starts_with(path, %s)", (run, below))
 
 
 @contextmanager
 def _object(url: str, run: str, path: str, mode: str) -> Iterator[Any]:
-    with _talking(url) as (system, prefix):
+    with _open_file_system(url) as (system, prefix):
         if "w" in mode and not objects.is_remote(url):
             system.makedirs(f"{prefix}/{run}/{path}".rpartition("/")[0], exist_ok=True)
         with system.open(f"{prefix}/{run}/{path}", mode) as file:
@@ -157,11 +157,11 @@ def _object(url: str, run: str, path: str, mode: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _talking(url: str) -> Iterator[tuple[Any, str]]:
+def _open_file_system(url: str) -> Iterator[tuple[Any, str]]:
     """fsspec's file system for a URL, and the path there; converts errors."""
     try:
         if objects.is_remote(url):
-            with objects.talking(url) as system:
+            with objects.open_file_system(url) as system:
                 yield system, url.partition("://")[2].rstrip("/")
         else:
             import fsspec
@@ -170,7 +170,7 @@ def _talking(url: str) -> Iterator[tuple[Any, str]]:
             yield system, str(prefix).rstrip("/")
     except (OSError, ValueError, ImportError, AssayError) as error:
         raise StoreError(
-            f"The object store {without_tokens(url)} cannot be used "
-            f"({without_tokens(str(error)).rstrip('.')}).",
+            f"The object store {redact_tokens(url)} cannot be used "
+            f"({redact_tokens(str(error)).rstrip('.')}).",
             hint=getattr(error, "hint", "") or HINT,
         ) from None

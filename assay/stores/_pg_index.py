@@ -11,9 +11,17 @@ import msgspec
 from assay.core import codec
 from assay.core.findings import Summary
 from assay.core.records import Query, Result
-from assay.core.series import Entry, KeptPoint, KeptSeries, Point, SeriesKey, commit_of, series_of
+from assay.core.series import (
+    Entry,
+    Point,
+    SeriesKey,
+    StoredPoint,
+    StoredSeries,
+    commit_of,
+    series_of,
+)
 from assay.stores._mending import Skipped, readable
-from assay.stores._rows import MOST_ROWS, is_readable, key_of
+from assay.stores._rows import MAX_ROWS, is_readable, key_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,7 +33,7 @@ _COLUMNS = (
     *("host", "git_commit"),
 )
 _PLAIN = ("workload", "backend", "label")
-_KEEP = f"""
+_UPSERT = f"""
 INSERT INTO results ({", ".join(_COLUMNS)}, series)
 VALUES ({", ".join(["%s"] * len(_COLUMNS))}, (SELECT number FROM series WHERE id = %s))
 ON CONFLICT (id) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in _COLUMNS[2:])},
@@ -34,7 +42,7 @@ ON CONFLICT (id) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in _COLUMN
 _SERIES = "(SELECT number FROM series WHERE id = %(series)s)"
 _RESULT = "(SELECT number FROM results WHERE id = %(result)s)"
 _MOVED = f"SELECT {_SERIES}, metric, result, value, low, high FROM points WHERE result = {_RESULT}"
-_LEFT_BEHIND = f"DELETE FROM points WHERE result = {_RESULT} AND series <> {_SERIES}"
+_DELETE_MOVED = f"DELETE FROM points WHERE result = {_RESULT} AND series <> {_SERIES}"
 _TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, last FROM tallies
     JOIN series ON series.number = tallies.series JOIN metrics ON metrics.number = tallies.metric
     WHERE count > 0"""
@@ -50,7 +58,7 @@ def keep(connection: Connection, result: Result) -> None:
         msgspec.json.encode({_text(k): _text(v) for k, v in result.tags.items()}).decode(),
         *(host.lower(), commit_of(result), series.id),
     )
-    connection.execute(_KEEP, tuple(map(_text, texts)))
+    connection.execute(_UPSERT, tuple(map(_text, texts)))
 
 
 def _keep_series(connection: Connection, series: SeriesKey) -> None:
@@ -90,7 +98,7 @@ def entries(
     connection: Connection, query: Query, ids: Sequence[str], skipped: Skipped
 ) -> list[Entry]:
     where, values = conditions(query, ids)
-    limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
+    limit = f"LIMIT {min(query.limit, MAX_ROWS)}" if query.limit else ""
     rows = connection.execute(
         "SELECT results.id, started, status, workload, backend, key, label, tags, "
         "series.id AS series_id, series.record FROM results "
@@ -110,10 +118,10 @@ def _entry(row: dict[str, Any]) -> Entry:
     )
 
 
-def named(connection: Connection, query: Query, ids: Sequence[str]) -> list[str]:
+def find_ids(connection: Connection, query: Query, ids: Sequence[str]) -> list[str]:
     """Ids of a query's results, oldest first."""
     where, values = conditions(query, ids)
-    limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
+    limit = f"LIMIT {min(query.limit, MAX_ROWS)}" if query.limit else ""
     rows = connection.execute(
         f"SELECT id FROM results {where} ORDER BY started DESC, id DESC {limit}", values
     ).fetchall()
@@ -138,7 +146,7 @@ def replace(connection: Connection, result: Result) -> None:
     _keep_series(connection, series)
     values = {"result": result.id, "series": series.id}
     connection.execute(f"INSERT INTO points {_MOVED} ON CONFLICT DO NOTHING", values)
-    connection.execute(_LEFT_BEHIND, values)
+    connection.execute(_DELETE_MOVED, values)
     keep(connection, result)
 
 
@@ -186,10 +194,10 @@ def summary(connection: Connection, result_id: str, version: int) -> Summary | N
 
 def all_series(
     connection: Connection, query: Query, ids: Sequence[str], skipped: Skipped
-) -> list[KeptSeries]:
+) -> list[StoredSeries]:
     if query == Query():
         rows = connection.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name")
-        return list(readable(rows, _kept, skipped))
+        return list(readable(rows, _series_of_row, skipped))
     where, values = conditions(query, ids)
     rows = connection.execute(
         f"""SELECT min(series.record) AS record, metrics.name, metrics.unit,
@@ -201,20 +209,20 @@ def all_series(
             ORDER BY last, series.id, metrics.name""",
         values,
     )
-    return list(readable(rows, _kept, skipped))
+    return list(readable(rows, _series_of_row, skipped))
 
 
 def one_series(
     connection: Connection, series: str, metric: str, skipped: Skipped
-) -> KeptSeries | None:
+) -> StoredSeries | None:
     rows = connection.execute(
         f"{_TALLIES} AND series.id = %s AND metrics.name = %s", (_text(series), _text(metric))
     )
-    return next(readable(rows, _kept, skipped), None)
+    return next(readable(rows, _series_of_row, skipped), None)
 
 
-def _kept(row: dict[str, Any]) -> KeptSeries:
-    return KeptSeries(
+def _series_of_row(row: dict[str, Any]) -> StoredSeries:
+    return StoredSeries(
         series=key_of(row["record"]),
         metric=row["name"],
         **{name: row[name] for name in ("unit", "count", "first", "last")},
@@ -239,10 +247,10 @@ def points_of(
     ids: Sequence[str],
     metrics: Sequence[str],
     skipped: Skipped,
-) -> list[KeptPoint]:
+) -> list[StoredPoint]:
     """Points of a query's results, of these metrics or of all."""
     where, values = conditions(query, ids)
-    newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MOST_ROWS)}"
+    newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MAX_ROWS)}"
     rows = connection.execute(
         f"""SELECT found.id, started, git_commit, label, value, low, high, record, name, unit
             FROM (SELECT * FROM results {where} {newest if query.limit else ""}) AS found
@@ -253,15 +261,15 @@ def points_of(
             ORDER BY started, found.id""",
         {**values, "metrics": list(map(_text, metrics))},
     )
-    return list(readable(rows, _kept_point, skipped))
+    return list(readable(rows, _point_of_row, skipped))
 
 
-def _kept_point(row: dict[str, Any]) -> KeptPoint:
+def _point_of_row(row: dict[str, Any]) -> StoredPoint:
     point = Point(*list(row.values())[:7])
-    return KeptPoint(key_of(row["record"]), row["name"], row["unit"], point)
+    return StoredPoint(key_of(row["record"]), row["name"], row["unit"], point)
 
 
-def unsummarized(
+def missing_summaries(
     connection: Connection, query: Query, ids: Sequence[str], version: int
 ) -> list[str]:
     where, values = conditions(query, ids)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from assay.core.findings import Summary
 from assay.core.records import Query
-from assay.core.series import KeptPoint, KeptSeries, Point
+from assay.core.series import Point, StoredPoint, StoredSeries
 from assay.stores._mending import Skipped, readable
-from assay.stores._rows import MOST_ROWS, conditions, key_of
+from assay.stores._rows import MAX_ROWS, conditions, key_of
 
 
 def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None:
@@ -35,12 +35,12 @@ def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None
 
 def all_series(
     database: sqlite3.Connection, query: Query, ids: Sequence[str], skipped: Skipped
-) -> list[KeptSeries]:
+) -> list[StoredSeries]:
     if query == Query(workload=query.workload, backend=query.backend):  # no need to count
         rows = database.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name")
         return [
             entry
-            for entry in readable(rows, _kept, skipped)
+            for entry in readable(rows, _series_of_row, skipped)
             if query.workload in ("", entry.series.workload)
             and query.backend in ("", entry.series.backend)
         ]
@@ -55,14 +55,14 @@ def all_series(
             ORDER BY last, series.id, metrics.name""",
         values,
     )
-    return list(readable(rows, _kept, skipped))
+    return list(readable(rows, _series_of_row, skipped))
 
 
 def one_series(
     database: sqlite3.Connection, series: str, metric: str, skipped: Skipped
-) -> KeptSeries | None:
+) -> StoredSeries | None:
     rows = database.execute(f"{_TALLIES} AND series.id = ? AND metrics.name = ?", (series, metric))
-    return next(readable(rows, _kept, skipped), None)
+    return next(readable(rows, _series_of_row, skipped), None)
 
 
 _TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, last FROM tallies
@@ -70,8 +70,8 @@ _TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, la
     WHERE count > 0"""
 
 
-def _kept(row: sqlite3.Row) -> KeptSeries:
-    return KeptSeries(
+def _series_of_row(row: sqlite3.Row) -> StoredSeries:
+    return StoredSeries(
         series=key_of(row["record"]),
         metric=row["name"],
         unit=row["unit"],
@@ -81,7 +81,9 @@ def _kept(row: sqlite3.Row) -> KeptSeries:
     )
 
 
-def of_series(database: sqlite3.Connection, series: str, metric: str, limit: int) -> list[Point]:
+def series_points(
+    database: sqlite3.Connection, series: str, metric: str, limit: int
+) -> list[Point]:
     rows = database.execute(
         """SELECT results.id, started, git_commit, label, value, low, high
            FROM points JOIN results ON results.number = points.result
@@ -93,18 +95,18 @@ def of_series(database: sqlite3.Connection, series: str, metric: str, limit: int
     return [_point(row) for row in reversed(rows)]
 
 
-def of_query(
+def query_points(
     database: sqlite3.Connection,
     query: Query,
     ids: Sequence[str],
     metrics: Sequence[str],
     skipped: Skipped,
-) -> list[KeptPoint]:
+) -> list[StoredPoint]:
     """CROSS JOIN fixes the order: few results, and points by result."""
     where, values = conditions(query, ids)
     values |= {f"metric{number}": name for number, name in enumerate(metrics)}
     names = ",".join(f":metric{number}" for number in range(len(metrics)))
-    newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MOST_ROWS)}"
+    newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MAX_ROWS)}"
     rows = database.execute(
         f"""SELECT found.id, started, git_commit, label, value, low, high, record, name, unit
             FROM (SELECT * FROM results {where} {newest if query.limit else ""}) AS found
@@ -115,10 +117,10 @@ def of_query(
             ORDER BY started, found.id""",
         values,
     )
-    return list(readable(rows, _kept_point, skipped))
+    return list(readable(rows, _point_of_row, skipped))
 
 
-def unsummarized(
+def missing_summaries(
     database: sqlite3.Connection, query: Query, ids: Sequence[str], version: int
 ) -> list[str]:
     where, values = conditions(query, ids)
@@ -132,8 +134,8 @@ def unsummarized(
     return [row["id"] for row in rows]
 
 
-def _kept_point(row: sqlite3.Row) -> KeptPoint:
-    return KeptPoint(key_of(row["record"]), row["name"], row["unit"], _point(row))
+def _point_of_row(row: sqlite3.Row) -> StoredPoint:
+    return StoredPoint(key_of(row["record"]), row["name"], row["unit"], _point(row))
 
 
 def _point(row: sqlite3.Row) -> Point:

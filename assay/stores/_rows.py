@@ -13,8 +13,8 @@ from assay.core.records import Query, Result
 from assay.core.series import Entry, SeriesKey, commit_of, series_of
 from assay.stores._mending import Skipped, readable
 
-MOST_ROWS = 2**63 - 1  # largest integer of SQLite
-_KEEP = """
+MAX_ROWS = 2**63 - 1  # largest integer of SQLite
+_UPSERT = """
 INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host,
                      git_commit, series)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT number FROM series WHERE id = ?))
@@ -26,7 +26,7 @@ ON CONFLICT (id) DO UPDATE SET started = excluded.started, status = excluded.sta
 _SERIES = "(SELECT number FROM series WHERE id = :series)"
 _RESULT = "(SELECT number FROM results WHERE id = :result)"
 _MOVED = f"SELECT {_SERIES}, metric, result, value, low, high FROM points WHERE result = {_RESULT}"
-_LEFT_BEHIND = f"DELETE FROM points WHERE result = {_RESULT} AND series != {_SERIES}"
+_DELETE_MOVED = f"DELETE FROM points WHERE result = {_RESULT} AND series != {_SERIES}"
 
 
 def keep(database: sqlite3.Connection, result: Result) -> None:
@@ -39,7 +39,7 @@ def keep(database: sqlite3.Connection, result: Result) -> None:
         f"{here.system.get('hostname', '')} {here.machine.get('cpu', '')} {series.machine}".lower(),
         *(commit_of(result), series.id),
     )
-    database.execute(_KEEP, row)
+    database.execute(_UPSERT, row)
 
 
 def _keep_series(database: sqlite3.Connection, series: SeriesKey) -> None:
@@ -128,7 +128,7 @@ def replace(database: sqlite3.Connection, result: Result) -> None:
     _keep_series(database, series)
     values = {"result": result.id, "series": series.id}
     database.execute(f"INSERT OR IGNORE INTO points {_MOVED}", values)
-    database.execute(_LEFT_BEHIND, values)
+    database.execute(_DELETE_MOVED, values)
     keep(database, result)
 
 

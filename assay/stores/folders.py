@@ -16,8 +16,8 @@ import msgspec
 
 from assay.core import codec
 from assay.core.errors import StoreError, UsageError
-from assay.core.executor import CasePlace
-from assay.core.files import read_plain, write_whole
+from assay.core.executor import CaseDir
+from assay.core.files import read_plain, write_atomic
 from assay.core.records import SCHEMA, Plan, Result
 from assay.core.redaction import safe_text, safe_values
 
@@ -27,29 +27,29 @@ STAMPED = re.compile(r"\d{8}-\d{6}-")  # names of assay
 NUMBER = re.compile(r"[0-9]{3,6}")  # of a case in its run
 _ID = re.compile(rf"{RUN.pattern}/{NUMBER.pattern}")
 AMENDED = "amended.json"  # a user's later label and tags of a result
-MOST_BYTES = 1 << 30  # of a result, a plan or a document
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without similar characters
+MAX_BYTES = 1 << 30  # of a result, a plan or a document
+_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without similar characters
 Reader = Callable[[str], bytes | None]  # reads files of a remote folder by name
 
 
 def new_run(runs: Path, plan: Plan) -> Path:
     """Create a run folder with its plan."""
     folder = runs / _new_id()
-    with explained(folder):
+    with explain_os_errors(folder):
         runs.mkdir(parents=True, exist_ok=True)
-        while not _made(folder):
+        while not _try_mkdir(folder):
             folder = runs / _new_id()
-        write_whole(folder / "plan.json", codec.encode(plan, indent=2))
+        write_atomic(folder / "plan.json", codec.encode(plan, indent=2))
     return folder
 
 
 def _new_id() -> str:
     """The time and four random letters, which may collide within a second."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    return f"{stamp}-" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(4))
+    return f"{stamp}-" + "".join(_CHARACTERS[byte % len(_CHARACTERS)] for byte in os.urandom(4))
 
 
-def _made(folder: Path) -> bool:
+def _try_mkdir(folder: Path) -> bool:
     try:
         folder.mkdir()
     except FileExistsError:
@@ -57,36 +57,36 @@ def _made(folder: Path) -> bool:
     return True
 
 
-def new_case(run: Path) -> CasePlace:
+def new_case(run: Path) -> CaseDir:
     """Create the folder of the next case of a run: NNN, from 001."""
-    with explained(run):
+    with explain_os_errors(run):
         number = 1 + max(
             (int(p.name) for p in run.iterdir() if NUMBER.fullmatch(p.name)), default=0
         )
         folder = run / f"{number:03d}"
         folder.mkdir()
-    return CasePlace(f"{run.name}/{folder.name}", folder)
+    return CaseDir(f"{run.name}/{folder.name}", folder)
 
 
 def write_result(folder: Path, result: Result) -> None:
     """Write a result to its folder; if that fails, to a temporary folder, and raise."""
     data = codec.encode(result)
     try:
-        write_whole(folder / "result.json", data)
+        write_atomic(folder / "result.json", data)
     except OSError as error:
         raise StoreError(
             f"The result could not be written to {folder} ({error.strerror}).",
-            hint=_rescued(folder, data),
+            hint=_save_elsewhere(folder, data),
         ) from None
 
 
-def _rescued(folder: Path, data: bytes) -> str:
+def _save_elsewhere(folder: Path, data: bytes) -> str:
     import tempfile  # rarely needed, slow import
 
     try:
         spare = Path(tempfile.mkdtemp(prefix="assay-")) / folder.parent.name / folder.name
         spare.mkdir(parents=True)
-        write_whole(spare / "result.json", data)
+        write_atomic(spare / "result.json", data)
     except OSError:
         return f"Free some space, then resume {folder.parent.name}."
     return f"It is saved in {spare.parent}. Free space, then: assay import {spare.parent}"
@@ -94,7 +94,7 @@ def _rescued(folder: Path, data: bytes) -> str:
 
 def read_result(folder: Path, read: Reader | None = None) -> Result:
     """Read the result in a case's folder and check the form of its id."""
-    data = _needed(folder / "result.json", read)
+    data = _read_file(folder / "result.json", read)
     result = codec.decode(data, Result, str(folder / "result.json"))
     _check_id(result, folder, "RUN/NNN", bool(_ID.fullmatch(result.id)))
     changes = read(AMENDED) if read else read_document(folder / AMENDED)
@@ -104,7 +104,7 @@ def read_result(folder: Path, read: Reader | None = None) -> Result:
     return msgspec.structs.replace(result, label=amendment.label, tags=amendment.tags)
 
 
-def read_own(folder: Path, read: Reader | None = None) -> Result:
+def read_stored_result(folder: Path, read: Reader | None = None) -> Result:
     """Read the result in a case's folder of a store; its id has to match the folder."""
     result = read_result(folder, read)
     own = f"{folder.parent.name}/{folder.name}"
@@ -137,36 +137,36 @@ def write_amendment(folder: Path, label: str, tags: Mapping[str, str]) -> None:
 
 def read_plan(run: Path, read: Reader | None = None) -> Plan:
     path = run / "plan.json"
-    return codec.decode(_needed(path, read), Plan, str(path))
+    return codec.decode(_read_file(path, read), Plan, str(path))
 
 
 def read_document(path: Path) -> bytes | None:
     try:
-        return read_plain(path, MOST_BYTES)
+        return read_plain(path, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unusable(path, error) from None
+        raise _unusable_error(path, error) from None
 
 
 def write_document(path: Path, data: bytes) -> None:
-    with explained(path):
-        write_whole(path, data)
+    with explain_os_errors(path):
+        write_atomic(path, data)
 
 
 def remove(folder: Path) -> None:
     import shutil  # rarely needed, slow import
 
-    with explained(folder):
+    with explain_os_errors(folder):
         shutil.rmtree(folder)
 
 
 def is_run(run: Path) -> bool:
     """Whether it is a run folder, with a plan or a result."""
-    return os.path.lexists(run / "plan.json") or bool(finished(run))
+    return os.path.lexists(run / "plan.json") or bool(finished_cases(run))
 
 
-def made_at(run: Path) -> int:
+def created_at(run: Path) -> int:
     """Time of a run's plan, or else of its folder, in nanoseconds."""
     for file in (run / "plan.json", run):
         with suppress(OSError):
@@ -181,13 +181,13 @@ def newest(runs: Path, names: list[str]) -> str:
     second = last[: len("20261115-101500")]
     return max(
         (run for run in stamped if run.startswith(second)),
-        key=lambda run: (is_run(runs / run), made_at(runs / run)),
+        key=lambda run: (is_run(runs / run), created_at(runs / run)),
     )
 
 
 def runs_in(runs: Path) -> list[str]:
     """Sorted names of run folders; other entries are ignored."""
-    with explained(runs), os.scandir(runs) as entries:
+    with explain_os_errors(runs), os.scandir(runs) as entries:
         return sorted(e.name for e in entries if RUN.fullmatch(e.name) and _is_folder(e))
 
 
@@ -196,7 +196,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
-def finished(run: Path) -> list[Path]:
+def finished_cases(run: Path) -> list[Path]:
     """Case folders of a run with a result, in order."""
     try:
         with os.scandir(run) as entries:
@@ -207,9 +207,9 @@ def finished(run: Path) -> list[Path]:
 
 
 @contextmanager
-def locked(run: Path) -> Iterator[None]:
+def lock_run(run: Path) -> Iterator[None]:
     """Lock a run; UsageError if another process measures it."""
-    with explained(run), open(run / "lock", "w") as file:
+    with explain_os_errors(run), open(run / "lock", "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -220,23 +220,23 @@ def locked(run: Path) -> Iterator[None]:
         yield
 
 
-def _needed(path: Path, read: Reader | None) -> bytes:
-    with explained(path):
-        data = read(path.name) if read else read_plain(path, MOST_BYTES)
+def _read_file(path: Path, read: Reader | None) -> bytes:
+    with explain_os_errors(path):
+        data = read(path.name) if read else read_plain(path, MAX_BYTES)
         if data is None:
             raise FileNotFoundError(errno.ENOENT, "it is in no pack", str(path))
         return data
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_os_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _unusable(path, error) from None
+        raise _unusable_error(path, error) from None
 
 
-def _unusable(path: Path, error: OSError) -> StoreError:
+def _unusable_error(path: Path, error: OSError) -> StoreError:
     return StoreError(
         f"{error.filename or path} cannot be used ({error.strerror}).",
         hint="Choose another folder with --home or ASSAY_HOME, or repair this one.",

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import StoreError, UsageError
-from assay.core.files import written_whole
+from assay.core.files import atomic_path
 from assay.core.records import Result
 from assay.core.units import human
 from assay.stores import folders
 
-MOST_FILES = 10_000  # of one run
-MOST_BYTES = 16 << 30
-DEEPEST = 8  # folders below a case's
+MAX_FILES = 10_000  # of one run
+MAX_BYTES = 16 << 30
+MAX_DEPTH = 8  # folders below a case's
 CHUNK = 1 << 20
 IMPORTED = "imported"  # file that marks an imported run
-_LEFT_OUT = {"lock", IMPORTED}
+_SKIPPED = {"lock", IMPORTED}
 
 
 class PlainFile(NamedTuple):
@@ -34,7 +34,7 @@ class PlainFile(NamedTuple):
     size: int
 
 
-class Looked(NamedTuple):
+class ImportScan(NamedTuple):
     """Content of a run folder, and the part that a store does not have."""
 
     run: str
@@ -45,17 +45,17 @@ class Looked(NamedTuple):
     problems: list[str]  # messages about skipped files
 
 
-def adopt(folder: Path, runs: Path, own: Callable[[str], Path]) -> Looked:
+def copy_run(folder: Path, runs: Path, own: Callable[[str], Path]) -> ImportScan:
     """Scan a run folder completely, then copy it. Results that exist in the folder `own(id)` are
     skipped."""
-    scan = look(folder, lambda ids: {i for i in ids if os.path.lexists(own(i) / "result.json")})
+    scan = scan_run(folder, lambda ids: {i for i in ids if os.path.lexists(own(i) / "result.json")})
     _copy_all(runs, scan)
     return scan
 
 
-def look(folder: Path, known: Callable[[Sequence[str]], Collection[str]]) -> Looked:
+def scan_run(folder: Path, known: Callable[[Sequence[str]], Collection[str]]) -> ImportScan:
     """Scan a run folder; `known` returns the ids that the store already has."""
-    cases = folders.finished(folder)
+    cases = folders.finished_cases(folder)
     results = [folders.read_result(case) for case in cases]
     _check(folder, results)
     problems: list[str] = []
@@ -71,7 +71,7 @@ def look(folder: Path, known: Callable[[Sequence[str]], Collection[str]]) -> Loo
     beside = list(files_of(folder, Path(run), problems, deepest=0))
     _check_size(folder, [*files, *beside])
     new = [result for result in results if result.id not in present]
-    return Looked(run, ids, new, files, beside, problems)
+    return ImportScan(run, ids, new, files, beside, problems)
 
 
 def _check(folder: Path, results: list[Result]) -> None:
@@ -94,15 +94,15 @@ def _check(folder: Path, results: list[Result]) -> None:
 
 
 def files_of(
-    folder: Path, into: Path, problems: list[str], deepest: int = DEEPEST
+    folder: Path, into: Path, problems: list[str], deepest: int = MAX_DEPTH
 ) -> Iterator[PlainFile]:
     """Plain files of a folder; `deepest` 0: without subfolders."""
-    with folders.explained(folder), os.scandir(folder) as entries:
+    with folders.explain_os_errors(folder), os.scandir(folder) as entries:
         sorted_entries = sorted(entries, key=lambda entry: entry.name)
     for entry in sorted_entries:
         size = entry.stat(follow_symlinks=False).st_size
         if entry.is_file(follow_symlinks=False):
-            if entry.name not in _LEFT_OUT:
+            if entry.name not in _SKIPPED:
                 yield PlainFile(Path(entry.path), into / entry.name, size)
         elif not entry.is_dir(follow_symlinks=False):
             problems.append(f"{entry.path} is no plain file, and was skipped.")
@@ -114,17 +114,17 @@ def files_of(
 
 def _check_size(folder: Path, files: list[PlainFile]) -> None:
     size = sum(file.size for file in files)
-    if len(files) > MOST_FILES or size > MOST_BYTES:
+    if len(files) > MAX_FILES or size > MAX_BYTES:
         raise UsageError(
-            f"{folder} has {len(files)} files of {human(size, 'B')}; at most {MOST_FILES} files of "
-            f"{human(MOST_BYTES, 'B')} are imported.",
+            f"{folder} has {len(files)} files of {human(size, 'B')}; at most {MAX_FILES} files of "
+            f"{human(MAX_BYTES, 'B')} are imported.",
             hint="Move away large files such as traces and weights.",
         )
 
 
-def _copy_all(runs: Path, scan: Looked) -> None:
+def _copy_all(runs: Path, scan: ImportScan) -> None:
     """Copy results last, so that a case with a result is complete."""
-    with folders.explained(runs / scan.run):
+    with folders.explain_os_errors(runs / scan.run):
         if not (runs / scan.run).exists():
             (runs / scan.run).mkdir()
             (runs / scan.run / IMPORTED).touch()
@@ -140,7 +140,7 @@ def _copy(file: PlainFile, target: Path) -> None:
     descriptor = os.open(file.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with (
         open(descriptor, "rb") as source,
-        written_whole(target) as temporary,
+        atomic_path(target) as temporary,
         temporary.open("wb") as copy,
     ):
         left = file.size if stat.S_ISREG(os.fstat(descriptor).st_mode) else 0

@@ -19,12 +19,12 @@ from assay.core.errors import AssayError, StoreError, UsageError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text, safe_values
-from assay.core.series import Entry, KeptPoint, KeptSeries, Point
+from assay.core.series import Entry, Point, StoredPoint, StoredSeries
 from assay.stores import _pg_connection as link
 from assay.stores import _pg_files as files
 from assay.stores import _pg_index as index
 from assay.stores import folders, importing, runs
-from assay.stores._mending import Mender, Skipped
+from assay.stores._mending import Repairer, Skipped
 
 if TYPE_CHECKING:
     import psycopg
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-AT_ONCE = 50  # results per query
+BATCH = 50  # results per query
 
 
 class PostgresStore:
@@ -44,7 +44,7 @@ class PostgresStore:
         self.home = settings.home(f"postgresql://{place}")
         self.runs = settings.runs(f"postgresql://{place}")
         self.problems: list[str] = []  # messages about skipped data
-        self._mender = Mender(self._mend)
+        self._mender = Repairer(self._mend)
         self._files = where.files
         self._link = link.ServerLink(where)
 
@@ -66,7 +66,9 @@ class PostgresStore:
         folder = self.runs / name
         if folders.RUN.fullmatch(name):
             self._link.ask(
-                lambda c: files.fetch(c, name, files.listed(c, name, below), folder, self._files)
+                lambda c: files.fetch(
+                    c, name, files.list_files(c, name, below), folder, self._files
+                )
             )
         return self.runs / run
 
@@ -81,7 +83,7 @@ class PostgresStore:
     def append(self, result: Result) -> None:
         """Write a result to its local folder, then send all its files in one transaction."""
         folder = self.runs / result.id
-        with folders.explained(folder):
+        with folders.explain_os_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         folders.write_result(folder, result)
         plain_files = list(importing.files_of(folder, Path(result.id), self.problems))
@@ -110,9 +112,9 @@ class PostgresStore:
 
     def results(self, query: Query) -> Iterator[Result]:
         """Results, oldest first. Unreadable documents are skipped and noted in `problems`."""
-        ids = self._ask(index.named, query)
-        for first in range(0, len(ids), AT_ONCE):
-            yield from self._read(ids[first : first + AT_ONCE])
+        ids = self._ask(index.find_ids, query)
+        for first in range(0, len(ids), BATCH):
+            yield from self._read(ids[first : first + BATCH])
 
     def _read(self, ids: Sequence[str]) -> Iterator[Result]:
         names = ("result.json", folders.AMENDED)
@@ -122,7 +124,7 @@ class PostgresStore:
             run, _, number = result_id.partition("/")
             data, amended = (contents.get((run, f"{number}/{name}")) for name in names)
             try:
-                yield decoded(result_id, data, amended)
+                yield decode_result(result_id, data, amended)
             except StoreError as error:
                 self._note(f"{error} {error.hint}")
 
@@ -136,10 +138,10 @@ class PostgresStore:
     def count(self, query: Query) -> int:
         return self._ask(index.count, query)
 
-    def series(self, query: Query) -> list[KeptSeries]:
+    def series(self, query: Query) -> list[StoredSeries]:
         return self._ask_readable(index.all_series, query)
 
-    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+    def one_series(self, series: str, metric: str) -> StoredSeries | None:
         return self._mender.ask(
             lambda skipped: self._link.ask(lambda c: index.one_series(c, series, metric, skipped))
         )
@@ -147,11 +149,13 @@ class PostgresStore:
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return self._link.ask(lambda c: index.points(c, series, metric, limit))
 
-    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
-        return self._ask_readable(lambda c, q, ids, s: index.points_of(c, q, ids, metrics, s), query)
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[StoredPoint]:
+        return self._ask_readable(
+            lambda c, q, ids, s: index.points_of(c, q, ids, metrics, s), query
+        )
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
-        return self._ask(lambda c, q, ids: index.unsummarized(c, q, ids, version), query)
+        return self._ask(lambda c, q, ids: index.missing_summaries(c, q, ids, version), query)
 
     def _ask(self, question: Callable[[Connection, Query, Sequence[str]], T], query: Query) -> T:
         ids = [result_id for text in query.ids for result_id in self.find(text)]
@@ -166,8 +170,8 @@ class PostgresStore:
 
     def _mend(self) -> None:
         ids = self._link.ask(index.unreadable)
-        for first in range(0, len(ids), AT_ONCE):
-            results = list(self._read(ids[first : first + AT_ONCE]))
+        for first in range(0, len(ids), BATCH):
+            results = list(self._read(ids[first : first + BATCH]))
             try:
                 self._link.change(partial(_replace, results=results))
             except AssayError as error:  # without write permission
@@ -180,7 +184,7 @@ class PostgresStore:
         return runs.results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
-        return self._link.ask(lambda c: named(c, text.replace("\0", "")))
+        return self._link.ask(lambda c: find_run(c, text.replace("\0", "")))
 
     def document(self, run: str, name: str) -> bytes | None:
         return self._link.ask(lambda c: files.read(c, run, name))
@@ -210,11 +214,11 @@ class PostgresStore:
 
     def adopt(self, folder: Path) -> list[str]:
         """Scan a run folder, then send what the store does not have."""
-        scan = importing.look(folder, self._known)
+        scan = importing.scan_run(folder, self._known)
         self.problems += scan.problems
 
         def send(connection: Connection) -> None:
-            listed = {file.path for file in files.listed(connection, scan.run)}
+            listed = {file.path for file in files.list_files(connection, scan.run)}
             beside = [file for file in scan.run_files if file.target.name not in listed]
             if not listed:
                 files.put_bytes(connection, scan.run, importing.IMPORTED, b"")
@@ -245,7 +249,7 @@ class PostgresStore:
     def sizes(self, result_id: str) -> list[int]:
         """Bytes of each file of a result, without downloading them."""
         run, _, number = result_id.partition("/")
-        listing = self._link.ask(lambda c: files.listed(c, run, f"{number}/"))
+        listing = self._link.ask(lambda c: files.list_files(c, run, f"{number}/"))
         return [file.size for file in listing]
 
     @contextmanager
@@ -273,7 +277,7 @@ def _replace(connection: Connection, results: Sequence[Result]) -> None:
 PROVIDES = {"postgresql": PostgresStore, "postgres": PostgresStore}
 
 
-KNOWN = 1_000  # newest runs to suggest for a misspelt name
+MAX_SUGGESTIONS = 1_000  # newest runs to suggest for a misspelt name
 _GONE = (
     "DELETE FROM points WHERE result IN (SELECT number FROM results WHERE id = ANY(%s))",
     "DELETE FROM results WHERE id = ANY(%s)",
@@ -288,7 +292,7 @@ def add(connection: Connection, run: str) -> None:
     )
 
 
-def named(connection: Connection, text: str) -> str:
+def find_run(connection: Connection, text: str) -> str:
     """Find a run by name, unique prefix or suffix, or `last`."""
 
     def names(rest: str, *values: object) -> list[str]:
@@ -304,7 +308,7 @@ def named(connection: Connection, text: str) -> str:
         "ORDER BY name LIMIT 100",
         *(text, text, text),
     )
-    return runs.only_run(text, near, names(f"ORDER BY stamp DESC LIMIT {KNOWN}"))
+    return runs.only_run(text, near, names(f"ORDER BY stamp DESC LIMIT {MAX_SUGGESTIONS}"))
 
 
 def forget(connection: Connection, ids: Sequence[str], run: str) -> None:
@@ -314,7 +318,7 @@ def forget(connection: Connection, ids: Sequence[str], run: str) -> None:
     connection.execute("DELETE FROM runs WHERE name = %s", (run,))
 
 
-def decoded(result_id: str, data: bytes | None, amended: bytes | None) -> Result:
+def decode_result(result_id: str, data: bytes | None, amended: bytes | None) -> Result:
     """Decode a result with its later label and tags."""
     origin = f"{result_id}/result.json"
     if data is None:

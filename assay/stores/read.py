@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.contracts import Store
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Query, Result
 from assay.core.registry import open_store
 from assay.core.settings import Home
@@ -17,37 +17,37 @@ from assay.stats import stored_summary
 from assay.stores.runs import how_to_resume, verb_of
 
 
-class Kept(NamedTuple):
+class StoredResults(NamedTuple):
     """Results with summaries, and the number of older ones."""
 
-    readings: list[Reading]
+    readings: list[SummarizedResult]
     more: int
 
 
-def readings(
+def read_results(
     query: Query = Query(),  # noqa: B008 (frozen)
     home: Home = None,
     say: Callable[[str], None] | None = None,
-) -> list[Reading]:
+) -> list[SummarizedResult]:
     """Stored results with summaries, oldest first; `say` gets messages about unreadable ones."""
-    return newest(query, query.limit, home, say).readings
+    return read_newest(query, query.limit, home, say).readings
 
 
-def newest(
+def read_newest(
     query: Query, limit: int, home: Home = None, say: Callable[[str], None] | None = None
-) -> Kept:
+) -> StoredResults:
     """The newest results of a query, oldest first; limit 0: all."""
     with closing(open_store(home)) as store:
-        results = lasting(store.results(msgspec.structs.replace(query, limit=limit)))
+        results = drop_superseded(store.results(msgspec.structs.replace(query, limit=limit)))
         more = max(0, store.count(query) - limit) if limit else 0
         shown = [reading for reading in (_read(store, result) for result in results) if reading]
         for problem in dict.fromkeys(store.problems):
             if say:
                 say(problem)
-    return Kept(shown, more)
+    return StoredResults(shown, more)
 
 
-def _read(store: Store, result: Result) -> Reading | None:
+def _read(store: Store, result: Result) -> SummarizedResult | None:
     """A result with its summary; None and a problem if it cannot be summarized."""
     try:
         return stored_summary.read(store, result)
@@ -59,7 +59,7 @@ def _read(store: Store, result: Result) -> Reading | None:
         return None
 
 
-def made_by(run: str, home: Home = None) -> str:
+def verb_of_run(run: str, home: Home = None) -> str:
     """The command of a run."""
     with closing(open_store(home)) as store:
         return verb_of(store, store.find_run(run))
@@ -71,7 +71,7 @@ def resume_hint(run: str, home: Home = None) -> str:
         return how_to_resume(store, store.find_run(run))
 
 
-def lasting(results: Iterable[Result]) -> list[Result]:
+def drop_superseded(results: Iterable[Result]) -> list[Result]:
     """Drop interrupted results of cases that were measured later in the same run."""
     all_results = list(results)
     last = {(result.run, result.case.key): result.id for result in all_results}

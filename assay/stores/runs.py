@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from assay.core import codec
 from assay.core.contracts import SharedStore, Store
-from assay.core.errors import StoreError, UsageError, unknown
+from assay.core.errors import StoreError, UsageError, unknown_name_error
 from assay.core.records import Plan, Result
 from assay.stores import folders
 
@@ -38,11 +38,11 @@ def verb_of(store: Store, run: str) -> str:
     return "train" if plan.training else "run"
 
 
-def locked(store: Store, run: str) -> AbstractContextManager[None]:
+def lock_run(store: Store, run: str) -> AbstractContextManager[None]:
     """Lock a run against other processes."""
     if isinstance(store, SharedStore):
         return store.taken(run)
-    return folders.locked(store.folder(run))
+    return folders.lock_run(store.folder(run))
 
 
 def can_resume(store: Store, run: str) -> bool:
@@ -60,7 +60,7 @@ def how_to_resume(store: Store, run: str) -> str:
     return f"assay {words} --resume {run}"
 
 
-def tagged_number(result: Result, tag: str) -> int:
+def tag_number(result: Result, tag: str) -> int:
     """The number of a result's pair or heat."""
     text = result.tags.get(tag, "")
     if not (text.isascii() and text.isdecimal()):
@@ -100,7 +100,7 @@ def only_run(text: str, near: Sequence[str], known: Sequence[str]) -> str:
         raise UsageError(
             f"'{text}' matches {len(near)} runs: {', '.join(near[:4])}.", hint="Use a longer part."
         )
-    raise unknown("run", text, known, hint="assay list results shows all runs.")
+    raise unknown_name_error("run", text, known, hint="assay list results shows all runs.")
 
 
 def results_of(text: str, run: str, ids: Sequence[str]) -> list[str]:
@@ -108,5 +108,5 @@ def results_of(text: str, run: str, ids: Sequence[str]) -> list[str]:
     _, slash, number = text.partition("/")
     result_id = f"{run}/{number.zfill(3)}"
     if slash and result_id not in ids:
-        raise unknown("result", text, ids)
+        raise unknown_name_error("result", text, ids)
     return [result_id] if slash else list(ids)

@@ -16,14 +16,14 @@ KINDS = "a run, RUN/NNN, `last`, a label, NAME=VALUE of a tag, a commit or a day
 
 def select(store: Store, text: str) -> list[Result]:
     """Select results; a prefix `label:`, `tag:`, `commit:`, `day:` or `run:` names the kind."""
-    query = selected(store, text)
+    query = parse_selection(store, text)
     results = [result for result in store.results(query) if result.status != "interrupted"]
     if not results:
         raise UsageError(f"'{text}' has no result that ended and can be read.", hint=_HINT)
     return results
 
 
-def selected(store: Store, text: str) -> Query:
+def parse_selection(store: Store, text: str) -> Query:
     """Parse a selection to a query with results, without opening them."""
     kind, colon, rest = text.partition(":")
     if colon and kind in _QUERIES:

@@ -13,28 +13,28 @@ from assay.core import codec
 from assay.core.errors import StoreError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
-from assay.core.series import Entry, KeptPoint, KeptSeries, Point
+from assay.core.series import Entry, Point, StoredPoint, StoredSeries
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import folders, importing
-from assay.stores._files import Shelf
-from assay.stores._mending import Mender, Skipped
-from assay.stores._rows import MOST_ROWS, conditions, keep, replace
+from assay.stores._files import RunFiles
+from assay.stores._mending import Repairer, Skipped
+from assay.stores._rows import MAX_ROWS, conditions, keep, replace
 from assay.stores.runs import only_run, results_of
 
 T = TypeVar("T")
 # Errors of an intact index that cannot be used now.
-_WHOLE = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
+_INTACT = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
 
 
-class SqlStore:
+class SqliteStore:
     """Runs and results of one home folder. Several processes may append at once."""
 
     def __init__(self, place: str | Path) -> None:
         self.home = home = Path(place)
         self.runs = home / "runs"
-        self._shelf = Shelf(home, self._ask)
-        self._mender = Mender(self._mend)
+        self._shelf = RunFiles(home, self._ask)
+        self._mender = Repairer(self._mend)
         self.problems: list[str] = []  # messages about skipped files
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class SqlStore:
         """Index rows of results, oldest first, without opening their files."""
         ids = self._ids(query)
         where, values = conditions(query, ids)
-        limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
+        limit = f"LIMIT {min(query.limit, MAX_ROWS)}" if query.limit else ""
         statement = (
             "SELECT results.*, series.id AS series_id, series.record FROM results "
             f"JOIN series ON series.number = results.series {where} "
@@ -88,23 +88,25 @@ class SqlStore:
         )
         return self._ask(statement, values)[::-1]
 
-    def series(self, query: Query) -> list[KeptSeries]:
+    def series(self, query: Query) -> list[StoredSeries]:
         ids = self._ids(query)
         return self._ask_readable(lambda s: points.all_series(self._database, query, ids, s))
 
-    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+    def one_series(self, series: str, metric: str) -> StoredSeries | None:
         return self._ask_readable(lambda s: points.one_series(self._database, series, metric, s))
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
-        return self._run(lambda: points.of_series(self._database, series, metric, limit))
+        return self._run(lambda: points.series_points(self._database, series, metric, limit))
 
-    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[StoredPoint]:
         ids = self._ids(query)
-        return self._ask_readable(lambda s: points.of_query(self._database, query, ids, metrics, s))
+        return self._ask_readable(
+            lambda s: points.query_points(self._database, query, ids, metrics, s)
+        )
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         ids = self._ids(query)
-        return self._run(lambda: points.unsummarized(self._database, query, ids, version))
+        return self._run(lambda: points.missing_summaries(self._database, query, ids, version))
 
     def find(self, text: str) -> list[str]:
         """Ids for RUN, RUN/NNN, a unique prefix or suffix of RUN, or `last`."""
@@ -154,7 +156,7 @@ class SqlStore:
 
     def adopt(self, folder: Path) -> list[str]:
         """Scan a run folder, then copy it into the store unchanged."""
-        scan = importing.adopt(folder, self.runs, self.folder)
+        scan = importing.copy_run(folder, self.runs, self.folder)
         self.problems += scan.problems
         for result in scan.new:
             self._index(result)
@@ -171,7 +173,9 @@ class SqlStore:
         return ids
 
     def unpack(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
-        ids = [result_id for run in self._shelf.without_folder(whole) for result_id in self.find(run)]
+        ids = [
+            result_id for run in self._shelf.without_folder(whole) for result_id in self.find(run)
+        ]
         for run in set(runs).difference(whole):
             self.folder(run)
         self._shelf.drop(runs)
@@ -222,7 +226,7 @@ class SqlStore:
         try:
             return action()
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # messages may be damaged too
-            if any(sign in str(error) for sign in _WHOLE):
+            if any(sign in str(error) for sign in _INTACT):
                 raise StoreError(
                     f"The index could not be used ({error}).",
                     hint="Results are stored in their run folders; the index is updated later.",
@@ -255,7 +259,7 @@ class SqlStore:
         for run in (self.runs / name for name in folders.runs_in(self.runs) if name not in whole):
             rows = self._database.execute("SELECT id FROM results WHERE run = ?", (run.name,))
             known = {row["id"] for row in rows}
-            for case in folders.finished(run):
+            for case in folders.finished_cases(run):
                 if f"{run.name}/{case.name}" not in known:
                     self._index_file(f"{run.name}/{case.name}")
             self._mark_complete(run)
@@ -294,7 +298,7 @@ class SqlStore:
         self._run(lambda: self._database.execute(statement, values))
 
 
-PROVIDES = {"sqlite": SqlStore}
+PROVIDES = {"sqlite": SqliteStore}
 
 
 # Tables of the SQLite index. `tallies` has number and time range of the points of each series, so

@@ -23,7 +23,7 @@ from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
-from assay.web.page import Page, error_page, twin
+from assay.web.page import Page, error_page, page_json
 from assay.web.pages import accuracy, check, compare, history, overview, result, run, tradeoffs
 from assay.web.pages.findings import Findings
 
@@ -105,7 +105,7 @@ def _response(request: Request, page: Page) -> Response:
     """HTML, or the JSON twin where it is asked for by `format=json` or the Accept header."""
     wanted = request.headers.get("accept", "")
     if request.query_params.get("format") == "json" or wanted.startswith("application/json"):
-        return Response(twin(page), page.status, media_type="application/json")
+        return Response(page_json(page), page.status, media_type="application/json")
     query = [(k, v) for k, v in request.query_params.items() if k != "format"]
     address = f"{request.url.path}?{urlencode([*query, ('format', 'json')])}"
     text = page_html(page, here=request.url.path, json=address)
@@ -121,7 +121,7 @@ def _file(stores: _Stores) -> Callable[[Request], Response]:
         [found] = store.find(f"{given['run']}/{given['number']}")
         folder = store.folder(found)
         wanted = folder / given["path"]
-        if wanted not in result.files_of(folder):
+        if wanted not in result.result_files(folder):
             raise HTTPException(404, f"{found} has no file {given['path']}.")
         if wanted.suffix in TEXTS:
             return FileResponse(wanted, media_type="text/plain; charset=utf-8")

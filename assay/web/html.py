@@ -33,7 +33,7 @@ def page_html(
     page: Page, address: Address = str, *, here: str = "", navigation: bool = True, json: str = ""
 ) -> str:
     """A page that reads style and script from `/static`. `json` is the address of its twin."""
-    return _rendered((page,), address, here, navigation, json, head=Markup())
+    return _render((page,), address, here, navigation, json, head=Markup())
 
 
 def report_html(pages: tuple[Page, ...], address: Address) -> str:
@@ -43,10 +43,10 @@ def report_html(pages: tuple[Page, ...], address: Address) -> str:
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "img-src data:; style-src '{}'; script-src '{}'\">\n<style>{}</style>\n<script>{}</script>"
     ).format(_digest(style), _digest(script), Markup(style), Markup(script))
-    return _rendered(pages, address, "", False, "", head=head)
+    return _render(pages, address, "", False, "", head=head)
 
 
-def _rendered(
+def _render(
     pages: tuple[Page, ...],
     address: Address,
     here: str,
@@ -84,7 +84,7 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-LONG = 48  # characters from which on a cell may wrap
+WRAP_LENGTH = 48  # characters from which on a cell may wrap
 
 
 def table_html(grid: Grid, address: Callable[[str], str]) -> Markup:
@@ -111,7 +111,7 @@ def _cell(cell: Cell, style: str, address: Callable[[str], str]) -> str:
     words = f"{style} {cell.style}".strip()
     if cell.style == "heat":
         words += f" heat{cell.heat}"
-    if len(cell.text) > LONG:
+    if len(cell.text) > WRAP_LENGTH:
         words = f"{words} long".strip()
     named = f' class="{escape(words)}"' if words else ""
     sort = f' data-sort="{cell.sort!r}"' if cell.sort is not None else ""

@@ -13,7 +13,7 @@ from assay.core import codec
 from assay.core.findings import Table
 from assay.core.records import SCHEMA
 
-HEAT = 0.05  # a ratio 5 % away from 1 is one shade
+HEAT_STEP = 0.05  # a ratio 5 % away from 1 is one shade
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
 
 
-def twin(page: Page, indent: int = 2) -> bytes:
+def page_json(page: Page, indent: int = 2) -> bytes:
     """The page as JSON."""
     document = page.document() if callable(page.document) else page.document
     return codec.encode(document, indent=indent)
@@ -104,7 +104,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[Choice, ...]
 
 
-def grid(table: Table, links: Sequence[Sequence[str]] = ()) -> Grid:
+def table_grid(table: Table, links: Sequence[Sequence[str]] = ()) -> Grid:
     """A table of `views` as it is; `links` gives rows the address of a cell's page, or ""."""
     rows = [
         tuple(
@@ -120,10 +120,10 @@ def heat_cell(ratio: float | None) -> Cell:
     """A ratio of times, the darker the further from 1; nothing of none."""
     if ratio is None or not 0 < ratio < math.inf:
         return Cell()
-    shade = max(-4, min(4, round(math.log(ratio) / HEAT)))
+    shade = max(-4, min(4, round(math.log(ratio) / HEAT_STEP)))
     return Cell(text=f"{ratio:.3f}", sort=ratio, style="heat", heat=shade)
 
 
-def section(table: Table, title: str = "") -> Section:
+def table_section(table: Table, title: str = "") -> Section:
     """A table of `views` with its title and notes."""
-    return Section(title=title or table.title, grid=grid(table), notes=table.notes)
+    return Section(title=title or table.title, grid=table_grid(table), notes=table.notes)

@@ -22,7 +22,7 @@ from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.web.html import STATIC, page_html
-from assay.web.page import Page, error_page, twin
+from assay.web.page import Page, error_page, page_json
 from assay.web.pages import accuracy, check, history, overview, result, run
 from assay.web.pages.findings import Findings
 
@@ -110,7 +110,7 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     place.mkdir(parents=True, exist_ok=True)
     html = page_html(page, address, here=at, json="index.json")
     (place / "index.html").write_text(html)
-    (place / "index.json").write_bytes(twin(page, indent=0))
+    (place / "index.json").write_bytes(page_json(page, indent=0))
 
 
 @click.command(

@@ -12,7 +12,7 @@ import msgspec
 from assay.cli import complete, options, printing
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import write_whole
+from assay.core.files import write_atomic
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
@@ -38,7 +38,7 @@ def report(what: str, output: str | Path, home: Home = None) -> Path:
         anchor = to.removeprefix("/runs/").replace("/", "-")
         return f"#{anchor}" if anchor in known else ""
 
-    write_whole(path, report_html(tuple(pages), address).encode())
+    write_atomic(path, report_html(tuple(pages), address).encode())
     return path
 
 

@@ -106,5 +106,5 @@ def command(host: str, port: int, token: str, home: str | None) -> None:
     It only reads. Every page has a JSON twin: add ?format=json to its address.
     """
     dashboard = serve(host, port, home, token)
-    options.say(f"{dashboard.address}   (Ctrl-C stops it)")
+    options.print_message(f"{dashboard.address}   (Ctrl-C stops it)")
     dashboard.run()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.weights.layers import Layer, Shape, Weights, kind_of, named
+from assay.weights.layers import Layer, Shape, Weights, kind_of, name_layers
 from assay.weights.rows import Flattened, to_channels_first, to_channels_last
 
 _SUFFIXES = {
@@ -34,11 +34,11 @@ def read_bins(folder: Path, layers: Sequence[Layer]) -> Weights:
         )
     offsets = _offsets(folder)
     weights = {
-        f"{name}/{variable}": _from_file(_file(folder, name, variable, offsets), name, shape)
-        for name, layer in named(layers)
+        f"{name}/{variable}": _read_bin(_file(folder, name, variable, offsets), name, shape)
+        for name, layer in name_layers(layers)
         for variable, shape in layer.shapes.items()
     }
-    maps = {name: layer.flattened for name, layer in named(layers) if layer.flattened}
+    maps = {name: layer.flattened for name, layer in name_layers(layers) if layer.flattened}
     return to_channels_last(weights, maps)
 
 
@@ -73,7 +73,7 @@ def file_names(folder: Path, tensors: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _from_file(path: Path, name: str, shape: Shape) -> NDArray[np.float32]:
+def _read_bin(path: Path, name: str, shape: Shape) -> NDArray[np.float32]:
     expected = f"layer {name} needs {shape}, {4 * math.prod(shape)} bytes"
     if not path.is_file():
         raise UsageError(

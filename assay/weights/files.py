@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.corrupt import BROKEN
+from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_path, written_whole
+from assay.core.files import atomic_path, user_path
 from assay.weights.bins import read_bins, write_bins
 from assay.weights.h5 import read_h5, read_keras, write_h5, write_old_h5
 from assay.weights.layers import Layer, Weights, by_layer
@@ -30,7 +30,7 @@ def read(path: str | Path, layers: Sequence[Layer] = ()) -> Weights:
         return read_bins(target, layers)
     if not target.is_file():
         raise UsageError(f"There is no weights file {target}.", hint=f"Give {FORMS}.")
-    with _whole_file(target):
+    with _explain_read_errors(target):
         if target.suffix == ".npz":
             weights = _read_npz(target)
         elif target.suffix == ".keras":
@@ -62,11 +62,11 @@ def write(
             f"Weights cannot be written as {target.name}.", hint=hint or f"Use {FORMS}."
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(target) as temporary:
+    with atomic_path(target) as temporary:
         writers[suffix](temporary, weights)
 
 
-def check_place(path: str | Path) -> None:
+def check_path(path: str | Path) -> None:
     """Raise if weights cannot be saved here, before a training starts."""
     target = user_path(path).absolute()
     folder = target.is_dir() or not target.suffix
@@ -106,10 +106,10 @@ def _write_npz(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
 
 
 @contextmanager
-def _whole_file(path: Path) -> Iterator[None]:
+def _explain_read_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except BROKEN as error:
+    except DAMAGED_HINT as error:
         raise AssayError(
             f"{path} is cut or wrong: reading weights from it failed ({error}).",
             hint="Download or save it again.",

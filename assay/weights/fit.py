@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.weights.layers import Layer, by_layer, named
+from assay.weights.layers import Layer, by_layer, name_layers
 
 
 def assign(
     layers: Sequence[Layer], weights: Mapping[str, NDArray[Any]]
 ) -> list[list[NDArray[np.float32]]]:
     """Arrays of each layer, in the order of its variables."""
-    problems = list(misfits(layers, weights))
+    problems = list(shape_mismatches(layers, weights))
     if problems:
         more = f" ({len(problems) - 1} more do not fit.)" if len(problems) > 1 else ""
         raise UsageError(
@@ -25,19 +25,19 @@ def assign(
         )
     return [
         [np.asarray(weights[f"{name}/{variable}"], np.float32) for variable in layer.shapes]
-        for name, layer in named(layers)
+        for name, layer in name_layers(layers)
     ]
 
 
-def misfits(layers: Sequence[Layer], weights: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+def shape_mismatches(layers: Sequence[Layer], weights: Mapping[str, NDArray[Any]]) -> Iterator[str]:
     """Sentences about all mismatches, in the order of the layers."""
     stored = by_layer(weights)
-    model = dict(named(layers))
+    model = dict(name_layers(layers))
     for name, layer in model.items():
         if name not in stored:
-            yield f"{_called(name, layer)} is missing"
+            yield f"{_layer_title(name, layer)} is missing"
         else:
-            yield from _differences(_called(name, layer), layer, stored[name])
+            yield from _differences(_layer_title(name, layer), layer, stored[name])
     for name in stored:
         if name not in model:
             yield f"they have {name}, but the model does not"
@@ -54,5 +54,5 @@ def _differences(title: str, layer: Layer, stored: Mapping[str, NDArray[Any]]) -
             yield f"they have {variable} {stored[variable].shape}, but {title} has none"
 
 
-def _called(name: str, layer: Layer) -> str:
+def _layer_title(name: str, layer: Layer) -> str:
     return f"layer {name} ('{layer.name}')" if layer.name not in {"", name} else f"layer {name}"

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from assay.core.errors import NotPossibleError, UsageError
 from assay.weights.layers import (
     VARIABLES,
-    Stored,
+    StoredLayer,
     Weights,
     by_layer,
-    canonical,
+    canonical_weights,
     kind_of,
     snake_case,
 )
@@ -33,8 +33,8 @@ def read_h5(source: Path | BinaryIO, order: Mapping[str, str] | None = None) -> 
     with _h5py().File(source, "r") as file:
         root = file.get("model_weights", file)
         if "layer_names" in root.attrs:
-            return canonical(_old_layers(root))
-        return canonical(_layers(root, order or {}))
+            return canonical_weights(_old_layers(root))
+        return canonical_weights(_layers(root, order or {}))
 
 
 def read_keras(path: Path) -> Weights:
@@ -54,7 +54,7 @@ def write_h5(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
             count = counts[kind] = counts.get(kind, -1) + 1
             group = file.create_group(f"layers/{kind}_{count}/vars".replace("_0/", "/"))
             group.attrs["name"] = name
-            for index, array in enumerate(_in_order(name, variables)):
+            for index, array in enumerate(_sort_variables(name, variables)):
                 group[str(index)] = np.asarray(array, np.float32)
 
 
@@ -73,7 +73,7 @@ def write_old_h5(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
                 group[key] = np.asarray(array, np.float32)
 
 
-def _layers(root: Any, order: Mapping[str, str]) -> Iterator[Stored]:
+def _layers(root: Any, order: Mapping[str, str]) -> Iterator[StoredLayer]:
     """Groups of a Keras 3 file with variables of a layer, in the model's order if known."""
     paths: list[str] = []
     root.visit(lambda path: paths.append(path) if path.endswith("/vars") else None)
@@ -91,7 +91,9 @@ def _layers(root: Any, order: Mapping[str, str]) -> Iterator[Stored]:
             name = order.get(path.removesuffix("/vars")) or _text(
                 root[path].attrs.get("name", group)
             )
-            yield Stored(kind, name, dict(zip(_variables(kind, len(arrays)), arrays, strict=True)))
+            yield StoredLayer(
+                kind, name, dict(zip(_variables(kind, len(arrays)), arrays, strict=True))
+            )
 
 
 def _variables(kind: str, count: int) -> tuple[str, ...]:
@@ -106,7 +108,7 @@ def _variables(kind: str, count: int) -> tuple[str, ...]:
     return known[:count]
 
 
-def _old_layers(root: Any) -> Iterator[Stored]:
+def _old_layers(root: Any) -> Iterator[StoredLayer]:
     for group_name in map(_text, root.attrs["layer_names"]):
         layers: dict[str, dict[str, NDArray[Any]]] = {}
         for key in map(_text, root[group_name].attrs["weight_names"]):
@@ -116,7 +118,7 @@ def _old_layers(root: Any) -> Iterator[Stored]:
             layer[variable] = np.asarray(root[group_name][key])
         for name, variables in layers.items():
             renamed = {_OLD_NAMES.get(v, v): array for v, array in variables.items()}
-            yield Stored(_old_kind(name, variables), name, renamed)
+            yield StoredLayer(_old_kind(name, variables), name, renamed)
 
 
 def _old_kind(name: str, variables: Mapping[str, NDArray[Any]]) -> str:
@@ -150,7 +152,7 @@ def _groups(layers: list[dict[str, Any]]) -> dict[str, str]:
     return names
 
 
-def _in_order(name: str, variables: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+def _sort_variables(name: str, variables: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
     known = VARIABLES.get(kind_of(name), tuple(variables))
     return [variables[v] for v in sorted(variables, key=known.index)]
 

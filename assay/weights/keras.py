@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from assay.weights import files
 from assay.weights.fit import assign
-from assay.weights.layers import Layer, Shape, Weights, creation_order, named, snake_case
+from assay.weights.layers import Layer, Shape, Weights, creation_order, name_layers, snake_case
 
 
 def load(model: keras.Model, path: str | Path) -> None:
     """Set a model's weights from any file."""
-    put(model, files.read(path, layers_of(model)))
+    set_weights(model, files.read(path, layers_of(model)))
 
 
 def save(model: keras.Model, path: str | Path) -> None:
@@ -28,12 +28,18 @@ def save(model: keras.Model, path: str | Path) -> None:
     elif str(path).endswith(".weights.h5"):
         model.save_weights(path)
     else:
-        maps = {name: layer.flattened for name, layer in named(layers_of(model)) if layer.flattened}
+        maps = {
+            name: layer.flattened
+            for name, layer in name_layers(layers_of(model))
+            if layer.flattened
+        }
         files.write(path, weights_of(model), maps)
 
 
-def put(model: keras.Model, weights: Mapping[str, NDArray[Any]]) -> None:
-    for layer, arrays in zip(_created(model), assign(layers_of(model), weights), strict=True):
+def set_weights(model: keras.Model, weights: Mapping[str, NDArray[Any]]) -> None:
+    for layer, arrays in zip(
+        _layers_by_creation(model), assign(layers_of(model), weights), strict=True
+    ):
         layer.set_weights(arrays)
 
 
@@ -41,7 +47,9 @@ def weights_of(model: keras.Model) -> Weights:
     """Weights in the model's order, as Keras writes them."""
     names = {
         id(keras_layer): (name, tuple(layer.shapes))
-        for (name, layer), keras_layer in zip(named(layers_of(model)), _created(model), strict=True)
+        for (name, layer), keras_layer in zip(
+            name_layers(layers_of(model)), _layers_by_creation(model), strict=True
+        )
     }
     return {
         f"{names[id(keras_layer)][0]}/{variable}": np.asarray(array, np.float32)
@@ -58,14 +66,14 @@ def layers_of(model: keras.Model) -> list[Layer]:
         Layer(
             kind=_kind(layer),
             shapes={weight.name: tuple(weight.shape) for weight in layer.weights},
-            flattened=_flattened(layer),
+            flattened=_flattened_shape(layer),
             name=layer.name,
         )
-        for layer in _created(model)
+        for layer in _layers_by_creation(model)
     ]
 
 
-def _created(model: keras.Model) -> list[Any]:
+def _layers_by_creation(model: keras.Model) -> list[Any]:
     """Layers by kind, in order of creation."""
     layers = list(_leaves(model))
     ordered = []
@@ -89,7 +97,7 @@ def _kind(layer: Any) -> str:
     return snake_case(type(layer).__name__)
 
 
-def _flattened(layer: Any) -> Shape:
+def _flattened_shape(layer: Any) -> Shape:
     """Rows, columns, channels of the map flattened before a dense layer.
 
     Keras 3 flattens in this order in either data format, so its rows need no change.

@@ -43,7 +43,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredLayer:
     """One layer of a file, with its name there."""
 
     kind: str
@@ -51,7 +51,7 @@ class Stored:
     variables: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
-def named(layers: Sequence[Layer]) -> Iterator[tuple[str, Layer]]:
+def name_layers(layers: Sequence[Layer]) -> Iterator[tuple[str, Layer]]:
     """Layers in order of creation, with canonical names."""
     counts: dict[str, int] = {}
     for layer in layers:
@@ -59,10 +59,10 @@ def named(layers: Sequence[Layer]) -> Iterator[tuple[str, Layer]]:
         yield f"{layer.kind}_{counts[layer.kind]}", layer
 
 
-def canonical(stored: Iterable[Stored]) -> Weights:
+def canonical_weights(stored: Iterable[StoredLayer]) -> Weights:
     """Rename the layers of a file to canonical names, in the file's order."""
     layers = list(stored)
-    number = {id(layer): count for layer, count in _counted(layers)}
+    number = {id(layer): count for layer, count in _number_layers(layers)}
     return {
         f"{layer.kind}_{number[id(layer)]}/{variable}": array
         for layer in layers
@@ -107,7 +107,7 @@ def kind_of(name: str) -> str:
     return name.rpartition("_")[0]
 
 
-def _counted(layers: Sequence[Stored]) -> Iterator[tuple[Stored, int]]:
+def _number_layers(layers: Sequence[StoredLayer]) -> Iterator[tuple[StoredLayer, int]]:
     for kind in dict.fromkeys(layer.kind for layer in layers):
         same_kind = [layer for layer in layers if layer.kind == kind]
         for count, index in enumerate(creation_order([layer.name for layer in same_kind], kind), 1):

@@ -16,15 +16,15 @@ Flattened = Mapping[str, Shape]  # dense layer → rows, columns, channels of th
 
 def to_channels_first(weights: Mapping[str, NDArray[Any]], flattened: Flattened) -> Weights:
     """Weights for a model that flattens channels first: PyTorch's, HPVM's."""
-    return _changed(weights, flattened, first=True)
+    return _reorder(weights, flattened, first=True)
 
 
 def to_channels_last(weights: Mapping[str, NDArray[Any]], flattened: Flattened) -> Weights:
     """Weights of a model that flattens channels first, in canonical order."""
-    return _changed(weights, flattened, first=False)
+    return _reorder(weights, flattened, first=False)
 
 
-def _changed(weights: Mapping[str, NDArray[Any]], flattened: Flattened, first: bool) -> Weights:
+def _reorder(weights: Mapping[str, NDArray[Any]], flattened: Flattened, first: bool) -> Weights:
     changed = dict(weights)
     for layer, shape in flattened.items():
         key = f"{layer}/kernel"
@@ -34,11 +34,11 @@ def _changed(weights: Mapping[str, NDArray[Any]], flattened: Flattened, first: b
                 f"The map flattened before {layer} is {shape}, but {layer} has {actual}.",
                 hint="Give its rows, columns and channels.",
             )
-        changed[key] = _permuted(changed[key], shape, first)
+        changed[key] = _permute(changed[key], shape, first)
     return changed
 
 
-def _permuted(kernel: NDArray[Any], shape: Shape, first: bool) -> NDArray[Any]:
+def _permute(kernel: NDArray[Any], shape: Shape, first: bool) -> NDArray[Any]:
     rows, columns, channels = shape
     if first:
         parts = kernel.reshape(rows, columns, channels, -1).transpose(2, 0, 1, 3)

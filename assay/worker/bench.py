@@ -21,7 +21,7 @@ from unittest import SkipTest
 import msgspec
 
 from assay.core.clock import clock
-from assay.core.errors import EndingError, unknown
+from assay.core.errors import EndingError, unknown_name_error
 from assay.core.messages import VERSION, Close, Done, Open
 from assay.formats.perfzero.construct import arguments
 from assay.formats.perfzero.messages import (
@@ -36,39 +36,39 @@ from assay.formats.perfzero.messages import (
 from assay.formats.perfzero.names import Method
 from assay.worker.bench_find import class_of, find
 from assay.worker.bench_profile import Windows
-from assay.worker.protocol import failure, orders_from, packages, say
+from assay.worker.protocol import failure, packages, read_requests, send
 
 
 def main() -> None:
     faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
     folder = Path(sys.argv[1])
-    orders, answers = orders_from(int(sys.argv[2])), int(sys.argv[3])
+    orders, answers = read_requests(int(sys.argv[2])), int(sys.argv[3])
     for request in orders:
         try:
             if isinstance(request, Open):
-                _carry_out(request, folder)
+                _answer_request(request, folder)
         except Exception as error:  # every failure is a result
             traceback.print_exc()
-            say(answers, failure(error))
+            send(answers, failure(error))
             return
-        say(answers, Done())
+        send(answers, Done())
         if isinstance(request, Close):
             return
 
 
-def _carry_out(message: Open, folder: Path) -> None:
+def _answer_request(message: Open, folder: Path) -> None:
     if message.version != VERSION:
         raise EndingError("failed", f"the process speaks protocol {VERSION}, not {message.version}")
     request = msgspec.convert(json.loads((folder / REQUEST).read_bytes()), BenchRequest)
     if isinstance(request, FindMethods):
-        _find_in(request.python_path)
+        _extend_path(request.python_path)
         (folder / FOUND).write_bytes(msgspec.json.encode(find(request)))
     else:
-        _find_in(request.setting.python_path)
+        _extend_path(request.setting.python_path)
         _run(request, folder)
 
 
-def _find_in(python_path: Sequence[str]) -> None:
+def _extend_path(python_path: Sequence[str]) -> None:
     """Modules are named, not files: search the current folder too, last."""
     sys.path.extend((*python_path, os.getcwd()))
 
@@ -114,7 +114,7 @@ def _construct(owner: type, request: RunMethod) -> Any:
     except TypeError as error:
         raise EndingError(
             "failed",
-            f"the constructor of {request.method.owner} refused {_listed(kwargs)}: "
+            f"the constructor of {request.method.owner} refused {_arguments_text(kwargs)}: "
             f"TypeError: {error}",
         ) from error
 
@@ -123,7 +123,7 @@ def _method(owner: type, thing: Any, method: Method) -> Callable[[], object]:
     attribute = getattr(thing, method.method, None)
     if not callable(attribute):
         names = [name for name in dir(owner) if callable(getattr(owner, name, None))]
-        raise unknown(
+        raise unknown_name_error(
             f"method of {method.module}.{method.owner}",
             method.method,
             [name for name in names if not name.startswith("_")],
@@ -143,10 +143,10 @@ def _write_answer(folder: Path, answer: BenchAnswer, owner: type) -> None:
 
 
 def _framework(owner: type) -> dict[str, str]:
-    return used(sys.modules, vars(sys.modules[owner.__module__]))
+    return detect_framework(sys.modules, vars(sys.modules[owner.__module__]))
 
 
-def _listed(values: dict[str, object]) -> str:
+def _arguments_text(values: dict[str, object]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no arguments"
 
 
@@ -158,11 +158,13 @@ _DEVICES = {"jax": ("jax._src.xla_bridge", "_backends")}
 _NONE = {"name": "none", "version": "", "build_version": ""}
 
 
-def used(modules: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, str]:
+def detect_framework(
+    modules: Mapping[str, Any], own: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """`name`, `version`, `build_version` of the backend of Keras, else of what the class's module
     imports, else of what is loaded."""
     loaded = {name for name in _ORDER if _counts(modules, name)}
-    name = _keras_backend(modules) or _first(_imported(own or {})) or _first(loaded)
+    name = _keras_backend(modules) or _first(_imported_packages(own or {})) or _first(loaded)
     if not name or name not in modules:
         return dict(_NONE)
     return {
@@ -176,7 +178,7 @@ def _first(names: Container[str]) -> str:
     return next((name for name in _ORDER if name in names), "")
 
 
-def _imported(names: Mapping[str, Any]) -> set[str]:
+def _imported_packages(names: Mapping[str, Any]) -> set[str]:
     """Packages of the modules that are bound to names."""
     modules = (value for value in names.values() if isinstance(value, ModuleType))
     return {module.__name__.partition(".")[0] for module in modules}

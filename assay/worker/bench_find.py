@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 
-from assay.core.errors import EndingError, unknown
+from assay.core.errors import EndingError, unknown_name_error
 from assay.formats.perfzero.messages import FindMethods, FoundMethods
 from assay.formats.perfzero.names import Filter, Method
 from assay.worker.protocol import failure
@@ -19,11 +19,11 @@ def find(request: FindMethods) -> FoundMethods:
     names: dict[str, str] = {}
     problems: dict[str, str] = {}
     for pattern in request.filters:
-        names |= dict(_of_filter(pattern))
+        names |= dict(_filter_methods(pattern))
     for package in request.packages:
         for name in _modules(package):
             try:
-                names |= dict(_of_module(module_of(name)))
+                names |= dict(_module_methods(module_of(name)))
             except Exception as error:  # a user's module may raise anything; it is reported
                 problems[name] = failure(error).reason
     return FoundMethods(names=names, problems=problems)
@@ -34,7 +34,7 @@ def class_of(method: Method) -> type:
     module = module_of(method.module)
     if not hasattr(module, method.owner):
         classes = [name for name, thing in vars(module).items() if isinstance(thing, type)]
-        raise unknown(f"class in module {method.module}", method.owner, classes)
+        raise unknown_name_error(f"class in module {method.module}", method.owner, classes)
     owner = getattr(module, method.owner)
     if not isinstance(owner, type):
         raise EndingError("failed", f"{method.module}.{method.owner} is no class")
@@ -56,7 +56,7 @@ def module_of(name: str) -> ModuleType:
         raise EndingError("failed", reason) from error
 
 
-def _of_filter(pattern: Filter) -> Iterator[tuple[str, str]]:
+def _filter_methods(pattern: Filter) -> Iterator[tuple[str, str]]:
     owner = class_of(Method(pattern.module, pattern.owner, ""))
     for name in methods(owner):
         if pattern.matches(name):
@@ -72,7 +72,7 @@ def _modules(package: str) -> Iterator[str]:
             yield info.name
 
 
-def _of_module(module: ModuleType) -> Iterator[tuple[str, str]]:
+def _module_methods(module: ModuleType) -> Iterator[tuple[str, str]]:
     for name, thing in vars(module).items():
         if isinstance(thing, type) and thing.__module__ == module.__name__:
             for method in methods(thing):

@@ -20,8 +20,8 @@ from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import arguments
 from assay.core.sessions import Job
 from assay.native import expected, files
-from assay.native.capture import answers as asked_of_keras
 from assay.native.capture import capture
+from assay.native.capture import reference_outputs as asked_of_keras
 from assay.native.hpvm.frontend import ImageSet, write_images
 
 SEED = 0
@@ -36,7 +36,7 @@ def main() -> None:
         model = job.model
         if request.weights:
             _weights().load(model, request.weights)
-        with engines.without_tensorflow():
+        with engines.hide_tensorflow():
             graph = capture(model, _name(request))
         if request.data:
             _write_data(job, Path(request.data))
@@ -67,7 +67,7 @@ def _job(request: CaptureRequest) -> Job:
     if Path(request.model).suffix in MODEL_FILES:
         from assay.workloads.user import keras_file
 
-        return Job(model=keras_file.loaded(request.model))
+        return Job(model=keras_file.load_model(request.model))
     engines.set_seed(SEED)  # so that a file's model is the same one each time
     workload = registry.workload(request.model)
     return workload.kinds[engines.KIND](**arguments(request.params, workload.params))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import EndingError
-from assay.core.messages import Answer, Evaluate, LateFacts, Reported
+from assay.core.messages import Evaluate, LateFacts, Reported, Response
 from assay.core.records import Samples
 from assay.core.sessions import Examples, Job, PredictingSession, Session
 
@@ -19,7 +19,7 @@ MANY = 1000  # classes from which on top-5 is counted too
 Predict = Callable[[Any], Any]
 
 
-def evaluated(request: Evaluate, session: Session, job: Job) -> Iterator[Answer]:
+def evaluate(request: Evaluate, session: Session, job: Job) -> Iterator[Response]:
     """Counts of each batch, then facts of the data; classes are written to `request.file`."""
     if not isinstance(session, PredictingSession):
         raise EndingError("skipped", "this backend cannot be given other inputs to evaluate")
@@ -27,7 +27,7 @@ def evaluated(request: Evaluate, session: Session, job: Job) -> Iterator[Answer]
         raise EndingError("skipped", "this workload has no data to be evaluated on")
     examples = job.eval_data(request.split, request.first)
     batches = [
-        _counted(outputs, labels)
+        _count_correct(outputs, labels)
         for outputs, labels in _batches(session.predict, examples, session.items)
     ]
     with open(request.file, "wb") as file:
@@ -52,7 +52,9 @@ def _batches(
         yield outputs, labels
 
 
-def _counted(outputs: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[Any], dict[str, int]]:
+def _count_correct(
+    outputs: NDArray[Any], labels: NDArray[Any]
+) -> tuple[NDArray[Any], dict[str, int]]:
     """Predicted classes and counts of correct ones; of equal outputs the first counts."""
     classes = outputs.shape[1]
     predicted = outputs.argmax(1).astype(np.uint8 if classes <= 256 else np.uint16)

@@ -12,13 +12,13 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.native.hpvm.builder import ModelSettings, build_recorded
+from assay.native.hpvm.builder import ModelSettings, build_recording
 
 
 def main() -> int:
     settings = msgspec.json.decode(sys.argv[1], type=ModelSettings)
     try:
-        build_recorded(settings, Path(sys.argv[2]), Path(sys.argv[3]))
+        build_recording(settings, Path(sys.argv[2]), Path(sys.argv[3]))
     except AssayError as error:
         sys.stderr.write(f"error: {error}\n" + (f"hint:  {error.hint}\n" if error.hint else ""))
         return error.status

@@ -15,7 +15,7 @@ from typing import Any
 from assay.core.clock import Clock, clock
 
 Call = Callable[[], object]
-Found = tuple[str, str, float, Call, Call]  # device, what, amount of one call, call, wait
+Kernel = tuple[str, str, float, Call, Call]  # device, what, amount of one call, call, wait
 
 # Of square matrices, so large that larger ones are no faster; more cores need more work.
 CPU_SIZE, GPU_SIZE = 1024 * max(1, round((len(os.sched_getaffinity(0)) / 2) ** 0.5)), 8192
@@ -51,7 +51,7 @@ def shortest(call: Call, wait: Call, seconds: float, clock: Clock = clock) -> fl
     return best
 
 
-def _kernels() -> Iterator[Found]:
+def _kernels() -> Iterator[Kernel]:
     try:
         import torch
     except ImportError:
@@ -70,7 +70,7 @@ def _torch_kernels(
     size: int,
     length: int,
     wait: Call,
-) -> Iterator[Found]:
+) -> Iterator[Kernel]:
     amount = 2.0 * size**3
     for what in ("float32", "tf32", "float64", "bfloat16", "float16"):
         if what == "tf32" and torch_device == "cpu":
@@ -78,24 +78,24 @@ def _torch_kernels(
         torch.backends.cuda.matmul.allow_tf32 = what == "tf32"
         kind = getattr(torch, "float32" if what == "tf32" else what)
         left = torch.randn(size, size, device=torch_device).to(kind)
-        yield device, what, amount, _bound(torch.mm, left, left), wait
+        yield device, what, amount, _bind(torch.mm, left, left), wait
     left = torch.randint(-128, 127, (size, size), device=torch_device, dtype=torch.int8)
-    yield device, "int8", amount, _bound(torch._int_mm, left, left.t().contiguous().t()), wait
+    yield device, "int8", amount, _bind(torch._int_mm, left, left.t().contiguous().t()), wait
     source = torch.ones(length // 4, device=torch_device)
-    yield device, "copy", 2.0 * length, _bound(torch.empty_like(source).copy_, source), wait
+    yield device, "copy", 2.0 * length, _bind(torch.empty_like(source).copy_, source), wait
 
 
-def _numpy_kernels() -> Iterator[Found]:
+def _numpy_kernels() -> Iterator[Kernel]:
     import numpy as np
 
     for what in ("float32", "float64"):
         left = np.random.default_rng(0).random((CPU_SIZE, CPU_SIZE)).astype(what)
-        yield "cpu", what, 2.0 * CPU_SIZE**3, _bound(np.dot, left, left), lambda: None
+        yield "cpu", what, 2.0 * CPU_SIZE**3, _bind(np.dot, left, left), lambda: None
     source = np.ones(CPU_BYTES // 4, np.float32)
-    yield "cpu", "copy", 2.0 * CPU_BYTES, _bound(np.copyto, source.copy(), source), lambda: None
+    yield "cpu", "copy", 2.0 * CPU_BYTES, _bind(np.copyto, source.copy(), source), lambda: None
 
 
-def _bound(function: Callable[..., object], *values: object) -> Call:
+def _bind(function: Callable[..., object], *values: object) -> Call:
     return lambda: function(*values)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.core.errors import AssayError, EndingError
-from assay.core.messages import Answer, Failed, Request, pack, unpack
+from assay.core.messages import Failed, Request, Response, pack, unpack
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -39,7 +39,7 @@ _OUT_OF_MEMORY = (
 )
 
 
-def orders_from(pipe: int) -> Iterator[Request]:
+def read_requests(pipe: int) -> Iterator[Request]:
     """Requests as they come. When the parent is gone, this process group is killed."""
     # a stopped process, or one that holds the interpreter's lock, would not see the closed pipe
     ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_DIES, signal.SIGKILL)
@@ -60,7 +60,7 @@ def orders_from(pipe: int) -> Iterator[Request]:
         yield decoder.decode(inbox.get())
 
 
-def say(pipe: int, answer: Answer) -> None:
+def send(pipe: int, answer: Response) -> None:
     """Only from the process that was started: a fork that a step left behind exits here."""
     if os.getpid() != _STARTED:
         os._exit(0)
@@ -73,7 +73,7 @@ def say(pipe: int, answer: Answer) -> None:
 def failure(error: Exception) -> Failed:
     if isinstance(error, EndingError):
         return Failed(status=error.status, reason=error.reason)
-    words = _words(error)
+    words = _error_text(error)
     if isinstance(error, MemoryError) or any(sign in words for sign in _OUT_OF_MEMORY):
         return Failed(status="out-of-memory", reason=f"{type(error).__name__}: {words}")
     if isinstance(error, AssayError):
@@ -108,7 +108,7 @@ def _top_level(distribution: Distribution) -> set[str]:
     return {name.partition(".")[0] for name in firsts}
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """The error's text without colours and the stack of TensorFlow."""
     lines = re.sub(r"\x1b\[\d*m", "", str(error)).splitlines()
     reported = [line for line in lines if line.strip() and not line.lstrip().startswith('File "')]

@@ -27,39 +27,39 @@ from assay.core.sessions import (
     CountedByFramework,
     CountedByModel,
     Generating,
+    HasOutputs,
+    HasProductDtypes,
+    HasRead,
+    HasSampledOutputs,
+    HasWeights,
     Job,
     SelfTimed,
     Session,
     Stepped,
     TrainingSession,
-    WithOutputs,
-    WithProductDtypes,
-    WithRead,
-    WithSampledOutputs,
-    WithWeights,
 )
-from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
+from assay.core.settings import CACHED_WEIGHTS, SHARED_CACHE
 from assay.worker import timing
-from assay.worker.protocol import failure, orders_from, packages, say
+from assay.worker.protocol import failure, packages, read_requests, send
 
 
 def main() -> None:
     faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
-    requests, answers = orders_from(int(sys.argv[1])), int(sys.argv[2])
+    requests, answers = read_requests(int(sys.argv[1])), int(sys.argv[2])
     try:
         with ExitStack() as stack:
-            _obey(requests, answers, stack)
+            _serve(requests, answers, stack)
     except Exception as error:  # every failure is a result
         _fail(answers, error, {})
 
 
 def _fail(answers: int, error: Exception, spent: dict[str, float]) -> Never:
     traceback.print_exc()
-    say(answers, msgspec.structs.replace(failure(error), phases=spent))
+    send(answers, msgspec.structs.replace(failure(error), phases=spent))
     sys.exit(1)
 
 
-def _obey(requests: Iterator[messages.Request], answers: int, stack: ExitStack) -> None:
+def _serve(requests: Iterator[messages.Request], answers: int, stack: ExitStack) -> None:
     """Open comes first, then requests to the session, until Close."""
     born = clock()
     session: Session
@@ -69,14 +69,14 @@ def _obey(requests: Iterator[messages.Request], answers: int, stack: ExitStack) 
         if isinstance(request, messages.Open):
             backend = registry.backend(request.case.backend)
             session, job, opened = _open(request, backend, stack, answers)
-            say(answers, opened)
+            send(answers, opened)
         elif isinstance(request, messages.Close):
             stack.close()
-            say(answers, messages.Done())
+            send(answers, messages.Done())
             return
         else:
             for answer in _answers(request, session, job, backend, born):
-                say(answers, answer)
+                send(answers, answer)
 
 
 def _answers(
@@ -85,63 +85,63 @@ def _answers(
     job: Job,
     backend: Backend,
     born: float,
-) -> Iterator[messages.Answer]:
+) -> Iterator[messages.Response]:
     match request:
         case messages.TakeSamples(steps=steps):
             times = timing.take(cast(Stepped, session), steps, request.count, request.seconds)
-            yield _timed(times, steps, born)
+            yield _timed_steps(times, steps, born)
         case messages.Calibrate():
-            yield _calibrated(cast(Stepped, session))
+            yield _calibrate(cast(Stepped, session))
         case messages.RunSelfTimed() | messages.TimeTokens():
-            yield from _told(request, session)
+            yield from _timed_reports(request, session)
             yield messages.Done()
         case messages.GetOutputs():
             yield _outputs(session)
         case messages.CheckWait():
-            yield _checked(session)
+            yield _check_wait(session)
         case messages.ProfileSteps():
-            yield from _profiled(request, session, backend, born)
+            yield from _profile(request, session, backend, born)
         case messages.Evaluate() | messages.Train():
-            yield from _learned(request, session, job)
+            yield from _evaluate_or_train(request, session, job)
 
 
-def _calibrated(session: Stepped) -> messages.Calibrated:
+def _calibrate(session: Stepped) -> messages.Calibrated:
     queued = not str(session.facts().get("device", "cpu")).startswith("cpu")
     return messages.Calibrated(steps=timing.steps_per_sample(session, queued=queued))
 
 
-def _told(
+def _timed_reports(
     request: messages.RunSelfTimed | messages.TimeTokens, session: Session
 ) -> Iterator[messages.Reported]:
     """All that a self-timed session reports, or times of tokens."""
     if isinstance(request, messages.TimeTokens):
-        for samples in timing.timed(cast(timing.TextSession, session), request):
+        for samples in timing.time_tokens(cast(timing.TextSession, session), request):
             yield messages.Reported(samples=samples)
     else:
         yield from _reports(cast(SelfTimed, session))
 
 
-def _learned(
+def _evaluate_or_train(
     request: messages.Evaluate | messages.Train, session: Session, job: Job
-) -> Iterator[messages.Answer]:
+) -> Iterator[messages.Response]:
     if isinstance(request, messages.Train):
-        yield from _trained(request, session)
+        yield from _train(request, session)
         # of the trained model, with what was saved
         yield messages.LateFacts(facts=dict(session.facts()))
     else:
-        from assay.worker.evaluate import evaluated  # with numpy, which not every worker has
+        from assay.worker.evaluate import evaluate  # with numpy, which not every worker has
 
-        yield from evaluated(request, session, job)
+        yield from evaluate(request, session, job)
 
 
-def _profiled(
+def _profile(
     request: messages.ProfileSteps, session: Session, backend: Backend, born: float
-) -> Iterator[messages.Answer]:
+) -> Iterator[messages.Response]:
     """Answers when the trace is written."""
     if not isinstance(backend, ProfilingBackend):
         raise EndingError("skipped", "this backend has no profiler")
     times: list[tuple[float, float]] = []
-    reported: list[messages.Answer] = []
+    reported: list[messages.Response] = []
     with backend.profile(Path(request.folder)) as mark:
         if isinstance(session, Stepped):
             for number in range(request.steps):
@@ -149,12 +149,12 @@ def _profiled(
                     times.append(timing.time_steps(session, 1))
         else:
             reported += _reports(session)
-    yield from reported or [_timed(times, 1, born)]
+    yield from reported or [_timed_steps(times, 1, born)]
     if reported:
         yield messages.Done()
 
 
-def _timed(times: list[tuple[float, float]], steps: int, born: float) -> messages.TimedSteps:
+def _timed_steps(times: list[tuple[float, float]], steps: int, born: float) -> messages.TimedSteps:
     starts = tuple(start - born for start, _ in times)
     return messages.TimedSteps(
         starts=starts, seconds=tuple(length for _, length in times), steps=steps
@@ -168,7 +168,7 @@ def _reports(session: SelfTimed) -> Iterator[messages.Reported]:
         yield messages.Reported(samples=report.samples)
 
 
-def _trained(request: messages.Train, session: Session) -> Iterator[messages.Reported]:
+def _train(request: messages.Train, session: Session) -> Iterator[messages.Reported]:
     if not isinstance(session, TrainingSession):
         raise EndingError("skipped", "this backend cannot train; those of Keras can")
     for report in session.train(request):
@@ -176,17 +176,17 @@ def _trained(request: messages.Train, session: Session) -> Iterator[messages.Rep
 
 
 def _outputs(session: Session) -> messages.OutputValues:
-    if not isinstance(session, WithOutputs):
+    if not isinstance(session, HasOutputs):
         raise EndingError("failed", "this backend cannot show its outputs")
-    shape, values = sampled(session)
+    shape, values = sample_outputs(session)
     return messages.OutputValues(shape=shape, values=tuple(values.tolist()))
 
 
-def _checked(session: Session) -> messages.LateFacts:
-    if not isinstance(session, WithOutputs) or not isinstance(session, Stepped):
+def _check_wait(session: Session) -> messages.LateFacts:
+    if not isinstance(session, HasOutputs) or not isinstance(session, Stepped):
         return messages.LateFacts(facts={})
-    read = session.read if isinstance(session, WithRead) else lambda: sampled(session)
-    return messages.LateFacts(facts={"unwaited": timing.unwaited(session, read)})
+    read = session.read if isinstance(session, HasRead) else lambda: sample_outputs(session)
+    return messages.LateFacts(facts={"unwaited": timing.unsynchronized_share(session, read)})
 
 
 def _open(
@@ -194,17 +194,17 @@ def _open(
 ) -> tuple[Session, Job, messages.Opened]:
     start = clock()
     try:
-        with phases.recorded() as spent:
-            session, job, opened = _opened(request, backend, stack, start)
+        with phases.record_phases() as spent:
+            session, job, opened = _open_session(request, backend, stack, start)
     except Exception as error:
         _fail(answers, error, spent.seconds)
     return session, job, msgspec.structs.replace(opened, phases=spent.seconds)
 
 
-def _opened(
+def _open_session(
     request: messages.Open, backend: Backend, stack: ExitStack, start: float
 ) -> tuple[Session, Job, messages.Opened]:
-    if request.version not in (messages.VERSION, messages.WITH_TRUST):
+    if request.version not in (messages.VERSION, messages.TRUST_VERSION):
         raise EndingError(
             "failed", f"the worker speaks protocol {messages.VERSION}, its parent {request.version}"
         )
@@ -222,9 +222,9 @@ def _opened(
     missing = backend.missing()
     if missing:
         raise EndingError("skipped", f"in {sys.prefix}, {missing}")
-    _keep_to(case.options.get("threads", "all"))
-    _bound(request.memory)
-    with _OnItsExample(case, jobs):
+    _pin_threads(case.options.get("threads", "all"))
+    _limit_memory(request.memory)
+    with _NoteExampleErrors(case, jobs):
         session = stack.enter_context(backend.open(build, case))
         with phases.during("checks"):
             job = jobs[0] if jobs else Job(model=None)  # a cached capture needs none
@@ -238,14 +238,14 @@ def _opened(
         packages=loaded,
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
-        outputs=isinstance(session, WithOutputs),
+        outputs=isinstance(session, HasOutputs),
         generates=_generates(session),
     )
     return session, job, opened
 
 
 def _cache() -> dict[str, Value]:
-    shared = {"compiled_code": SHARED_CACHE, "drawn_weights": KEPT_WEIGHTS}
+    shared = {"compiled_code": SHARED_CACHE, "drawn_weights": CACHED_WEIGHTS}
     return {name: "shared" for name, folder in shared.items() if os.environ.get(folder)}
 
 
@@ -260,7 +260,7 @@ def _timed_over(session: Session) -> dict[str, Value]:
     return {"timed_over": "tokens" if session.sees_tokens else "requests"}
 
 
-class _OnItsExample:
+class _NoteExampleErrors:
     """Adds a note to errors of a bare model or a model file: it was called with its example."""
 
     def __init__(self, case: Case, jobs: list[Job]) -> None:
@@ -275,13 +275,13 @@ class _OnItsExample:
             error.add_note(f"{self._case.workload} does not run on its example: ")
 
 
-def _keep_to(threads: Value) -> None:
+def _pin_threads(threads: Value) -> None:
     """Limit the CPUs of the process, which every framework respects."""
     if isinstance(threads, int):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-def _bound(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     """Limit private memory: an allocation beyond it fails with the framework's own error.
 
     RLIMIT_DATA counts writable memory; RLIMIT_AS would count address space that frameworks only
@@ -308,23 +308,23 @@ def _counts(session: Session, job: Job) -> dict[str, Value]:
         facts["multiply_adds"] = round(counted / session.items)
     if isinstance(session, CountedByFramework) and not job.loops and (counted := session.macs()):
         facts["counted_multiply_adds"] = round(counted / session.items)
-    if isinstance(session, WithProductDtypes):
+    if isinstance(session, HasProductDtypes):
         facts["product_dtypes"] = session.product_dtypes()
     return facts
 
 
 def _digests(session: Session, request: messages.Open) -> dict[str, Value]:
     facts: dict[str, Value] = {}
-    if request.outputs and isinstance(session, WithWeights):
-        facts |= fingerprint.of_weights(session.weights())
-    if request.outputs and isinstance(session, WithOutputs):
-        facts |= fingerprint.of_outputs(*sampled(session))
+    if request.outputs and isinstance(session, HasWeights):
+        facts |= fingerprint.fingerprint_weights(session.weights())
+    if request.outputs and isinstance(session, HasOutputs):
+        facts |= fingerprint.fingerprint_outputs(*sample_outputs(session))
     return facts
 
 
-def sampled(session: WithOutputs) -> tuple[tuple[int, ...], Any]:
-    if isinstance(session, WithSampledOutputs):
+def sample_outputs(session: HasOutputs) -> tuple[tuple[int, ...], Any]:
+    if isinstance(session, HasSampledOutputs):
         return session.sampled_outputs()
     outputs = session.outputs()
     flat = outputs.ravel()
-    return outputs.shape, flat[fingerprint.places(len(flat))]
+    return outputs.shape, flat[fingerprint.sample_indices(len(flat))]

@@ -14,13 +14,13 @@ from assay.core.sessions import FIRST_TOKEN, NEXT_TOKEN, Generating, Stepped
 from assay.stats.student import two_sided
 
 TRIALS = 10  # of a wait that seems not to synchronize
-WAITED = 0.1  # maximum share of the steps' time left after a wait that synchronizes
+SYNCHRONIZED_SHARE = 0.1  # maximum share of the steps' time left after a wait that synchronizes
 LONG_READ = 4  # minimum duration of steps and a read, in reads
-MOST_UNREAD = 1 << 14  # steps
+MAX_UNREAD = 1 << 14  # steps
 LONGEST = 0.25  # maximum seconds of a sample that is made longer, so that there are enough samples
 GROUP = 4  # steps whose one wait is compared with a wait after each
-FEWEST_REFILLS, MOST_REFILLS = 6, 40  # comparisons, as time allows
-CHANCE = 0.001  # significance level of the cost of a wait
+MIN_REFILLS, MAX_REFILLS = 6, 40  # comparisons, as time allows
+SIGNIFICANCE = 0.001  # significance level of the cost of a wait
 
 
 def time_steps(session: Stepped, steps: int, clock: Clock = clock) -> tuple[float, float]:
@@ -53,7 +53,7 @@ def steps_per_sample(session: Stepped, clock: Clock = clock, *, queued: bool = F
     first = time_steps(session, 1, clock)[1]
     if first >= (LONGEST if queued else LONGEST / GROUP):
         return 1  # more would gain little, and calibration would take many steps
-    goal, seconds = (LONGEST, first) if queued else _goal(session, clock)
+    goal, seconds = (LONGEST, first) if queued else _target_duration(session, clock)
     steps = max(1, round(goal / seconds))
     # a step that is shorter than the timer's cost was measured too long
     while steps > 1 and (seconds := time_steps(session, steps, clock)[1]) < goal / 2:
@@ -61,7 +61,9 @@ def steps_per_sample(session: Stepped, clock: Clock = clock, *, queued: bool = F
     return steps
 
 
-def unwaited(session: Stepped, read: Callable[[], object], clock: Clock = clock) -> float:
+def unsynchronized_share(
+    session: Stepped, read: Callable[[], object], clock: Clock = clock
+) -> float:
     """The share of its steps' time that a device still works after `wait`; about 0 if `wait`
     synchronizes.
 
@@ -71,23 +73,23 @@ def unwaited(session: Stepped, read: Callable[[], object], clock: Clock = clock)
     """
     read()
     steps, shares = 1, [1.0]
-    while len(shares) <= TRIALS and min(shares) > WAITED:
+    while len(shares) <= TRIALS and min(shares) > SYNCHRONIZED_SHARE:
         waited = time_steps(session, steps, clock)[1]
-        after, idle = (_timed(read, clock) for _ in range(2))
-        if waited + after < LONG_READ * idle and steps < MOST_UNREAD:
+        after, idle = (_duration(read, clock) for _ in range(2))
+        if waited + after < LONG_READ * idle and steps < MAX_UNREAD:
             steps *= 2  # a read that is longer than the steps would hide remaining work
         else:
             shares.append(max(0.0, after - idle) / max(waited + after, 1e-9))
     return min(shares)
 
 
-def _timed(call: Callable[[], object], clock: Clock) -> float:
+def _duration(call: Callable[[], object], clock: Clock) -> float:
     start = clock()
     call()
     return clock() - start
 
 
-def _goal(session: Stepped, clock: Clock) -> tuple[float, float]:
+def _target_duration(session: Stepped, clock: Clock) -> tuple[float, float]:
     """Seconds of a sample, and of one step."""
     cost, seconds = _cost(session, clock)
     return min(1000 * cost, LONGEST), seconds
@@ -104,7 +106,7 @@ def _cost(session: Stepped, clock: Clock) -> tuple[float, float]:
     refills: list[float] = []
     together: list[float] = []
     end = clock() + 2 * LONGEST
-    while len(refills) < FEWEST_REFILLS or (len(refills) < MOST_REFILLS and clock() < end):
+    while len(refills) < MIN_REFILLS or (len(refills) < MAX_REFILLS and clock() < end):
         _compare(session, clock, refills, together)
     group_seconds = max(median(together), 1e-9)
     # of very short steps the timer takes most of the time
@@ -130,27 +132,27 @@ def _beyond_chance(differences: list[float]) -> bool:
     Seen on an H200: one outlier in six comparisons led to a wait after every step, which costs 4 %.
     """
     ordered, count = sorted(differences), len(differences)
-    cut = count // FEWEST_REFILLS
+    cut = count // MIN_REFILLS
     trimmed = ordered[cut:-cut]
     winsorized = [*trimmed[:1] * cut, *trimmed, *trimmed[-1:] * cut]
     error = stdev(winsorized) * math.sqrt((count - 1) / (len(trimmed) * (len(trimmed) - 1)))
-    return _above(fmean(trimmed), error, len(trimmed)) or _above(
+    return _is_significant(fmean(trimmed), error, len(trimmed)) or _is_significant(
         fmean(differences), stdev(differences) / math.sqrt(count), count
     )
 
 
-def _above(mean: float, error: float, count: int) -> bool:
-    return mean > two_sided(2 * CHANCE, count - 1) * error
+def _is_significant(mean: float, error: float, count: int) -> bool:
+    return mean > two_sided(2 * SIGNIFICANCE, count - 1) * error
 
 
-MOST = 1000  # requests
+MAX_REQUESTS = 1000  # requests
 
 
 class TextSession(Generating, Stepped, Protocol):
     """A session that generates text."""
 
 
-def timed(
+def time_tokens(
     session: TextSession, request: messages.TimeTokens, clock: Clock = clock
 ) -> Iterator[Samples]:
     """Token times of requests one after the other.
@@ -163,7 +165,7 @@ def timed(
     first: list[float] = []
     following: list[float] = []
     end = clock() + request.seconds
-    while len(first) < request.least or (clock() < end and len(first) < MOST):
+    while len(first) < request.least or (clock() < end and len(first) < MAX_REQUESTS):
         seconds, rest = _request(session, clock)
         first.append(seconds)
         following += rest

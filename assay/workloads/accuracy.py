@@ -66,13 +66,13 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
         """What is missing for an evaluation, or ""."""
         from assay.workloads.models import eval_data
 
-        return eval_data.lacks(self, params, evaluation, home)
+        return eval_data.missing_data(self, params, evaluation, home)
 
     def examples(self, data: str, split: str) -> Examples:
         """Evaluation data: its own images, or HPVM's."""
         from assay.workloads.models import eval_data
 
-        return eval_data.pictures(self, data, split, 0)
+        return eval_data.evaluation_images(self, data, split, 0)
 
     def _job(self, kind: str, batch_size: int, seed: int, weights: str, data: str) -> Job:
         from assay.workloads.models import eval_data
@@ -85,7 +85,7 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
             learning_rate=self.learning_rate,
             train_batch=nets.batch(net, batch_size, seed),
             multiply_adds=net.multiply_adds(),
-            eval_data=partial(eval_data.pictures, self, data),
+            eval_data=partial(eval_data.evaluation_images, self, data),
             facts=facts,
         )
 

@@ -7,13 +7,13 @@ from typing import Any
 from assay.core.sessions import Job
 from assay.workloads.models.model_workload import (
     BuiltWorkload,
-    at_least,
+    build_model,
+    check_at_least,
     kinds,
-    made,
-    pictures,
-    sized,
+    random_images,
+    size_options,
 )
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.weight_specs import WeightSpecs
 
 # deep: blocks of the third stage (others have three); width: of the first (each doubles it)
 SIZES = {
@@ -27,14 +27,14 @@ EPSILON = 1e-6  # of every norm
 def job(
     kind: str, batch_size: int, size: str, image_size: int, classes: int, seed: int, **options: int
 ) -> Job:
-    sizes = {"image_size": image_size, "classes": classes, **sized(SIZES, size, **options)}
-    at_least("image_size of convnext", image_size, 32, "It is halved five times.")
+    sizes = {"image_size": image_size, "classes": classes, **size_options(SIZES, size, **options)}
+    check_at_least("image_size of convnext", image_size, 32, "It is halved five times.")
     return Job(
-        model=made(kind, "convnext", seed, model, listed, **sizes),
+        model=build_model(kind, "convnext", seed, model, weight_specs, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
-        train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
-        multiply_adds=listed(**sizes).work,
+        train_batch=random_images(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
@@ -44,8 +44,8 @@ def stages(deep: int, width: int) -> list[tuple[int, int, int]]:
     return list(zip((0, *own), own, (3, 3, deep, 3), strict=False))
 
 
-def listed(image_size: int, classes: int, deep: int, width: int) -> Listing:
-    specs, side = Listing(), image_size // 4
+def weight_specs(image_size: int, classes: int, deep: int, width: int) -> WeightSpecs:
+    specs, side = WeightSpecs(), image_size // 4
     specs.conv("stem", 4, 3, width, side**2)
     specs.layer_norm("stem_norm", width)
     for number, (before, current, count) in enumerate(stages(deep, width)):
@@ -55,13 +55,13 @@ def listed(image_size: int, classes: int, deep: int, width: int) -> Listing:
             specs.layer_norm(f"{stage}.norm", before)
             specs.conv(f"{stage}.shrink", 2, before, current, side**2)
         for index in range(count):
-            _list_block(specs, f"{stage}.blocks.{index}", current, side**2)
+            _add_block(specs, f"{stage}.blocks.{index}", current, side**2)
     specs.layer_norm("norm", current)
     specs.dense("head", current, classes)
     return specs
 
 
-def _list_block(specs: Listing, name: str, width: int, places: int) -> None:
+def _add_block(specs: WeightSpecs, name: str, width: int, places: int) -> None:
     specs.depthwise(f"{name}.across", 7, width, places)
     specs.layer_norm(f"{name}.norm", width)
     specs.conv(f"{name}.expand", 1, width, 4 * width, places)
@@ -74,9 +74,9 @@ def model(image_size: int, classes: int, deep: int, width: int) -> Any:
     import keras
     from keras import layers
 
-    from assay.workloads.models.keras.layers import picture_input
+    from assay.workloads.models.keras.layers import image_input
 
-    inputs = picture_input(image_size)
+    inputs = image_input(image_size)
     values = _norm(layers.Conv2D(width, 4, strides=4)(inputs))
     for before, own, count in stages(deep, width):
         if before:

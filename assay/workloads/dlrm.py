@@ -6,8 +6,8 @@ import itertools
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.models.model_workload import BuiltWorkload, kinds, made, sized
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.model_workload import BuiltWorkload, build_model, kinds, size_options
+from assay.workloads.models.weight_specs import WeightSpecs
 
 NUMBERS, TABLES = 13, 26  # features of a row of the Criteo data sets, by kind
 
@@ -19,33 +19,35 @@ TOP = {"small": (512, 256), "base": (1024, 1024, 512, 256)}
 
 
 def job(kind: str, batch_size: int, size: str, rows: int, depth: int, seed: int) -> Job:
-    sizes: dict[str, Any] = {**sized(SIZES, size, rows=rows, depth=depth)}
+    sizes: dict[str, Any] = {**size_options(SIZES, size, rows=rows, depth=depth)}
     sizes |= {"bottom": BOTTOM[size], "top": TOP[size]}
     return Job(
-        model=made(kind, "dlrm", seed, model, listed, **sizes),
+        model=build_model(kind, "dlrm", seed, model, weight_specs, **sizes),
         loss="binary-cross-entropy",
         optimizer="sgd",
         learning_rate=0.1,
         train_batch=batch(batch_size, sizes["rows"], seed),
-        multiply_adds=listed(**sizes).work,
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
-def listed(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) -> Listing:
-    specs = Listing()
-    _list_chain(specs, "bottom", (NUMBERS, *bottom, depth))
+def weight_specs(
+    rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]
+) -> WeightSpecs:
+    specs = WeightSpecs()
+    _add_chain(specs, "bottom", (NUMBERS, *bottom, depth))
     specs.table("embed", TABLES * rows, depth)
     specs.work += (TABLES + 1) ** 2 * depth
-    _list_chain(specs, "top", (depth + len(crossed()), *top, 1))
+    _add_chain(specs, "top", (depth + len(pair_indices()), *top, 1))
     return specs
 
 
-def _list_chain(specs: Listing, name: str, widths: tuple[int, ...]) -> None:
+def _add_chain(specs: WeightSpecs, name: str, widths: tuple[int, ...]) -> None:
     for number, (before, units) in enumerate(itertools.pairwise(widths)):
         specs.dense(f"{name}.{number}", before, units)
 
 
-def crossed() -> list[int]:
+def pair_indices() -> list[int]:
     """Indices of products of different vectors in the flattened matrix of all products."""
     count = TABLES + 1
     return [row * count + column for row in range(count) for column in range(row)]
@@ -65,7 +67,7 @@ def model(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) 
     looked_up = layers.Embedding(TABLES * rows, depth)(places + ops.arange(TABLES) * rows)
     vectors = ops.concatenate([dense[:, None], looked_up], axis=1)
     products = ops.matmul(vectors, ops.transpose(vectors, (0, 2, 1)))
-    flat = ops.take(ops.reshape(products, (-1, (TABLES + 1) ** 2)), crossed(), axis=1)
+    flat = ops.take(ops.reshape(products, (-1, (TABLES + 1) ** 2)), pair_indices(), axis=1)
     values = ops.concatenate([dense, flat], axis=1)
     for units in top:
         values = layers.Dense(units, activation="relu")(values)

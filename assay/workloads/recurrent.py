@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.models.model_workload import BuiltWorkload, kinds, made, pictures
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.model_workload import BuiltWorkload, build_model, kinds, random_images
+from assay.workloads.models.weight_specs import WeightSpecs
 
 PARAMS = {"batch_size": 32, "units": 128, "length": 40, "features": 60, "seed": 0}
 GATES = {"LSTM": 4, "GRU": 3}
@@ -18,16 +18,16 @@ def job(
     """Text generation as in Keras' example: `length` characters in, the next one out."""
     sizes: dict[str, Any] = {"cell": cell, "units": units, "length": length, "features": features}
     return Job(
-        model=made(kind, "recurrent", seed, model, listed, **sizes),
+        model=build_model(kind, "recurrent", seed, model, weight_specs, **sizes),
         optimizer="rmsprop",
         learning_rate=0.01,
-        train_batch=pictures(batch_size, (length, features), features, seed),
-        multiply_adds=listed(**sizes).work,
+        train_batch=random_images(batch_size, (length, features), features, seed),
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
-def listed(cell: str, units: int, length: int, features: int) -> Listing:
-    specs, gates = Listing(), GATES[cell]
+def weight_specs(cell: str, units: int, length: int, features: int) -> WeightSpecs:
+    specs, gates = WeightSpecs(), GATES[cell]
     # Keras' GRU has an offset for the input and one for the state
     bias = (gates * units,) if cell == "LSTM" else (2, gates * units)
     specs.recurrent("recurrent", features, gates, bias, length)

@@ -9,13 +9,13 @@ from assay.core.records import Value
 from assay.core.sessions import Job
 from assay.workloads.models.model_workload import (
     BuiltWorkload,
-    at_least,
-    counts,
+    build_model,
+    check_at_least,
     kinds,
-    made,
-    pictures,
+    parse_counts,
+    random_images,
 )
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.weight_specs import WeightSpecs
 
 FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow layers of a block
 EPSILON, MOMENTUM = 1.001e-5, 0.99  # of every batch norm, as in Keras applications
@@ -33,24 +33,24 @@ def job(
     seed: int,
 ) -> Job:
     """`eager` is the functional model without compilation."""
-    at_least("image_size of resnet50", image_size, 32, "It is halved five times.")
+    check_at_least("image_size of resnet50", image_size, 32, "It is halved five times.")
     sizes: dict[str, Any] = {
         "image_size": image_size,
-        "blocks": counts("blocks of resnet50", blocks, 4),
+        "blocks": parse_counts("blocks of resnet50", blocks, 4),
         "narrower": narrower,
         "classes": classes,
     }
     return Job(
-        model=made(kind, "resnet50", seed, _keras(style), listed, **sizes),
+        model=build_model(kind, "resnet50", seed, _keras(style), weight_specs, **sizes),
         eager=style == "eager",
         optimizer="rmsprop",
         learning_rate=0.001,
-        train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
-        multiply_adds=listed(**sizes).work,
+        train_batch=random_images(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
-def placed(blocks: Sequence[int], narrower: int) -> list[tuple[int, int, int, bool]]:
+def block_specs(blocks: Sequence[int], narrower: int) -> list[tuple[int, int, int, bool]]:
     """Of each block: channels before, filters, stride, and whether the input is projected."""
     sizes, before = [], max(1, 64 // narrower)
     for stage, count in enumerate(blocks):
@@ -61,13 +61,15 @@ def placed(blocks: Sequence[int], narrower: int) -> list[tuple[int, int, int, bo
     return sizes
 
 
-def listed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Listing:
-    specs, width = Listing(), max(1, 64 // narrower)
+def weight_specs(
+    image_size: int, blocks: Sequence[int], narrower: int, classes: int
+) -> WeightSpecs:
+    specs, width = WeightSpecs(), max(1, 64 // narrower)
     side = (image_size - 1) // 2 + 1
     specs.conv("stem", 7, 3, width, side**2)
     specs.batch_norm("stem_norm", width)
     side = (side - 1) // 2 + 1
-    for number, (before, filters, stride, projects) in enumerate(placed(blocks, narrower)):
+    for number, (before, filters, stride, projects) in enumerate(block_specs(blocks, narrower)):
         name, side = f"blocks.{number}", -(-side // stride)
         specs.conv(f"{name}.narrow", 1, before, filters, side**2)
         specs.batch_norm(f"{name}.narrow_norm", filters)
@@ -87,7 +89,7 @@ def _keras(style: str) -> Callable[..., Any]:
     def make(**sizes: Any) -> Any:
         from assay.workloads.models.keras import resnet50
 
-        build = resnet50.subclassed if style == "subclassed" else resnet50.functional
+        build = resnet50.subclassed_model if style == "subclassed" else resnet50.functional_model
         return build(**sizes)
 
     return make

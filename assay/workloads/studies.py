@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.core.contracts import Study, Variant
-from assay.core.errors import unknown
+from assay.core.errors import unknown_name_error
 
 STUDIES = {
     # the matrix of the study of 2017, on current backends
@@ -37,5 +37,5 @@ STUDIES = {
 
 def study(name: str) -> Study:
     if name not in STUDIES:
-        raise unknown("study", name, STUDIES)
+        raise unknown_name_error("study", name, STUDIES)
     return STUDIES[name]

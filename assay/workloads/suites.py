@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.core.errors import unknown
+from assay.core.errors import unknown_name_error
 from assay.workloads.accuracy import TEN
 
 SUITES = {
@@ -34,5 +34,5 @@ EVALUATED = frozenset({"accuracy"})  # suites that are evaluated, not timed
 
 def suite(name: str) -> tuple[str, ...]:
     if name not in SUITES:
-        raise unknown("suite", name, SUITES)
+        raise unknown_name_error("suite", name, SUITES)
     return SUITES[name]

@@ -12,15 +12,15 @@ from assay.core.records import Value
 from assay.core.sessions import Job
 from assay.workloads.models.model_workload import (
     BuiltWorkload,
-    at_least,
-    divides,
-    file_of,
+    build_model,
+    check_at_least,
+    check_divides,
     kinds,
-    made,
-    sized,
+    load_implementation,
+    size_options,
     tokens,
 )
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.weight_specs import WeightSpecs
 
 # small is nanoGPT's "baby" model with GPT-2's vocabulary
 SIZES = {
@@ -40,20 +40,20 @@ def job(
     seed: int,
     **options: int,
 ) -> Job:
-    numbers = sized(SIZES, size, **options)
-    divides("heads", numbers["heads"], "width", numbers["width"])
+    numbers = size_options(SIZES, size, **options)
+    check_divides("heads", numbers["heads"], "width", numbers["width"])
     if task == "train":
         return _training(kind, batch_size, seed, numbers)
-    at_least("prompt", prompt, 1, "Generation continues a prompt.")
-    at_least("generated", generated, 1, "A step generates this many tokens.")
-    at_least(
+    check_at_least("prompt", prompt, 1, "Generation continues a prompt.")
+    check_at_least("generated", generated, 1, "A step generates this many tokens.")
+    check_at_least(
         "length", numbers["length"], prompt + generated, "It has to hold prompt and generated."
     )
-    return _generating(kind, batch_size, prompt, generated, seed, numbers)
+    return _generation(kind, batch_size, prompt, generated, seed, numbers)
 
 
-def listed(layers: int, width: int, heads: int, vocabulary: int, length: int) -> Listing:
-    specs = Listing()
+def weight_specs(layers: int, width: int, heads: int, vocabulary: int, length: int) -> WeightSpecs:
+    specs = WeightSpecs()
     specs.table("embed", vocabulary, width)
     specs.table("positions", length, width)
     for number in range(layers):
@@ -67,21 +67,21 @@ def _training(kind: str, batch_size: int, seed: int, numbers: dict[str, int]) ->
     def keras(**numbers: int) -> Any:
         from assay.workloads.models.keras import decoder
 
-        return decoder.training(**numbers)
+        return decoder.training_model(**numbers)
 
     length = numbers["length"]
     text = tokens(batch_size, length + 1, numbers["vocabulary"], seed)
     return Job(
-        model=made(kind, "decoder", seed, keras, listed, **numbers),
+        model=build_model(kind, "decoder", seed, keras, weight_specs, **numbers),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=(text[:, :-1].copy(), text[:, 1:].copy()),
         items=batch_size * length,
-        multiply_adds=listed(**numbers).work // length,
+        multiply_adds=weight_specs(**numbers).work // length,
     )
 
 
-def _generating(
+def _generation(
     kind: str, batch_size: int, prompt: int, generated: int, seed: int, numbers: dict[str, int]
 ) -> Job:
     text = tokens(batch_size, prompt + generated, numbers["vocabulary"], seed)
@@ -107,14 +107,18 @@ def _generators(
 
     def by_keras() -> tuple[Any, Any]:
         from assay.workloads.models.keras import decoder
-        from assay.workloads.models.keras.seeded import seeded
+        from assay.workloads.models.keras.seeded import seeded_model
 
-        model = seeded(seed, decoder.generating, batch_size, prompt, generated, **numbers)
+        model = seeded_model(
+            seed, decoder.generation_model, batch_size, prompt, generated, **numbers
+        )
         return model, decoder.first(model)
 
     def by_file() -> tuple[Any, Any]:
-        arrays = listed(**numbers).arrays(seed)
-        models: tuple[Any, Any] = file_of(kind, "decoder").generators(arrays, generated, **numbers)
+        arrays = weight_specs(**numbers).arrays(seed)
+        models: tuple[Any, Any] = load_implementation(kind, "decoder").generators(
+            arrays, generated, **numbers
+        )
         return models
 
     return {"keras": by_keras}.get(kind, by_file)()

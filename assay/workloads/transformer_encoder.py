@@ -7,14 +7,14 @@ from typing import Any
 from assay.core.sessions import Job
 from assay.workloads.models.model_workload import (
     BuiltWorkload,
-    divides,
+    build_model,
+    check_divides,
     kinds,
-    made,
-    pictures,
-    sized,
+    random_images,
+    size_options,
     tokens,
 )
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.weight_specs import WeightSpecs
 
 # small is BERT-small of Turc and others (2019)
 SIZES = {
@@ -35,24 +35,24 @@ def job(
     seed: int,
     **options: int,
 ) -> Job:
-    numbers = sized(SIZES, size, **options)
-    divides("heads", numbers["heads"], "width", numbers["width"])
-    divides("2", 2, "length", length)
+    numbers = size_options(SIZES, size, **options)
+    check_divides("heads", numbers["heads"], "width", numbers["width"])
+    check_divides("2", 2, "length", length)
     sizes: dict[str, Any] = {"length": length, "classes": classes, "dropout": dropout, **numbers}
-    _, labels = pictures(batch_size, (1,), classes, seed)
+    _, labels = random_images(batch_size, (1,), classes, seed)
     return Job(
-        model=made(kind, "encoder", seed, model, listed, **sizes),
+        model=build_model(kind, "encoder", seed, model, weight_specs, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=(tokens(batch_size, length, numbers["vocabulary"], seed), labels),
-        multiply_adds=listed(**sizes).work,
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
-def listed(
+def weight_specs(
     length: int, classes: int, dropout: float, layers: int, width: int, heads: int, vocabulary: int
-) -> Listing:
-    specs = Listing()
+) -> WeightSpecs:
+    specs = WeightSpecs()
     specs.table("embed", vocabulary, width)
     specs.table("positions", max(POSITIONS, length), width)
     specs.table("segments", 2, width)

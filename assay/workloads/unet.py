@@ -7,13 +7,13 @@ from typing import Any
 from assay.core.sessions import Job
 from assay.workloads.models.model_workload import (
     BuiltWorkload,
-    divides,
+    build_model,
+    check_divides,
     kinds,
-    made,
-    pictures,
-    sized,
+    random_images,
+    size_options,
 )
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.weight_specs import WeightSpecs
 
 SIZES = {"small": {"filters": 32}, "base": {"filters": 64}}
 DEPTH = 4  # times the image is halved, and doubled again
@@ -22,32 +22,36 @@ DEPTH = 4  # times the image is halved, and doubled again
 def job(
     kind: str, batch_size: int, size: str, filters: int, image_size: int, classes: int, seed: int
 ) -> Job:
-    sizes = {"image_size": image_size, "classes": classes, **sized(SIZES, size, filters=filters)}
-    divides(str(2**DEPTH), 2**DEPTH, "image_size", image_size)
-    inputs, _ = pictures(batch_size, (image_size, image_size, 3), classes, seed)
-    _, labels = pictures(batch_size * image_size**2, (1,), classes, seed)
+    sizes = {
+        "image_size": image_size,
+        "classes": classes,
+        **size_options(SIZES, size, filters=filters),
+    }
+    check_divides(str(2**DEPTH), 2**DEPTH, "image_size", image_size)
+    inputs, _ = random_images(batch_size, (image_size, image_size, 3), classes, seed)
+    _, labels = random_images(batch_size * image_size**2, (1,), classes, seed)
     return Job(
-        model=made(kind, "unet", seed, model, listed, **sizes),
+        model=build_model(kind, "unet", seed, model, weight_specs, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=(inputs, labels.reshape(batch_size, image_size, image_size)),
-        multiply_adds=listed(**sizes).work,
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
-def listed(image_size: int, filters: int, classes: int) -> Listing:
-    specs, before = Listing(), 3
+def weight_specs(image_size: int, filters: int, classes: int) -> WeightSpecs:
+    specs, before = WeightSpecs(), 3
     for level in range(DEPTH + 1):
-        before = _list_pair(specs, f"down.{level}", before, filters << level, image_size >> level)
+        before = _add_pair(specs, f"down.{level}", before, filters << level, image_size >> level)
     for level in reversed(range(DEPTH)):
         width = filters << level
         specs.transposed_conv(f"wider.{level}", 2, 2 * width, width, (image_size >> level + 1) ** 2)
-        _list_pair(specs, f"up.{level}", 2 * width, width, image_size >> level)
+        _add_pair(specs, f"up.{level}", 2 * width, width, image_size >> level)
     specs.conv("head", 1, filters, classes, image_size**2)
     return specs
 
 
-def _list_pair(specs: Listing, name: str, before: int, filters: int, side: int) -> int:
+def _add_pair(specs: WeightSpecs, name: str, before: int, filters: int, side: int) -> int:
     specs.conv(f"{name}.first", 3, before, filters, side**2)
     specs.conv(f"{name}.second", 3, filters, filters, side**2)
     return filters
@@ -58,9 +62,9 @@ def model(image_size: int, filters: int, classes: int) -> Any:
     import keras
     from keras import layers
 
-    from assay.workloads.models.keras.layers import channel_axis, picture_input
+    from assay.workloads.models.keras.layers import channel_axis, image_input
 
-    inputs = values = picture_input(image_size)
+    inputs = values = image_input(image_size)
     across = []
     for level in range(DEPTH):
         values = _two_convolutions(values, filters << level)

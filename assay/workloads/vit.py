@@ -7,13 +7,13 @@ from typing import Any
 from assay.core.sessions import Job
 from assay.workloads.models.model_workload import (
     BuiltWorkload,
-    divides,
+    build_model,
+    check_divides,
     kinds,
-    made,
-    pictures,
-    sized,
+    random_images,
+    size_options,
 )
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.weight_specs import WeightSpecs
 
 # small is DeiT-S of Touvron and others (2020)
 SIZES = {
@@ -33,23 +33,23 @@ def job(
     seed: int,
     **options: int,
 ) -> Job:
-    numbers = sized(SIZES, size, **options)
-    divides("heads", numbers["heads"], "width", numbers["width"])
-    divides("patch", patch, "image_size", image_size)
+    numbers = size_options(SIZES, size, **options)
+    check_divides("heads", numbers["heads"], "width", numbers["width"])
+    check_divides("patch", patch, "image_size", image_size)
     sizes = {"image_size": image_size, "patch": patch, "classes": classes, **numbers}
     return Job(
-        model=made(kind, "vit", seed, model, listed, **sizes),
+        model=build_model(kind, "vit", seed, model, weight_specs, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
-        train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
-        multiply_adds=listed(**sizes).work,
+        train_batch=random_images(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
-def listed(
+def weight_specs(
     image_size: int, patch: int, classes: int, layers: int, width: int, heads: int
-) -> Listing:
-    specs, count = Listing(), (image_size // patch) ** 2
+) -> WeightSpecs:
+    specs, count = WeightSpecs(), (image_size // patch) ** 2
     specs.conv("patches", patch, 3, width, count)
     specs.table("token", 1, 1, width)
     specs.table("positions", count + 1, width)
@@ -64,10 +64,10 @@ def model(image_size: int, patch: int, classes: int, layers: int, width: int, he
     """Patches and a class token, whose last state is classified."""
     import keras
 
-    from assay.workloads.models.keras.layers import channel_axis, picture_input
+    from assay.workloads.models.keras.layers import channel_axis, image_input
     from assay.workloads.models.keras.transformer import Block, ClassToken, Rows
 
-    inputs, count = picture_input(image_size), (image_size // patch) ** 2
+    inputs, count = image_input(image_size), (image_size // patch) ** 2
     values = keras.layers.Conv2D(width, patch, strides=patch)(inputs)
     if channel_axis() == 1:
         values = keras.layers.Permute((2, 3, 1))(values)

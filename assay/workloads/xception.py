@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.models.model_workload import BuiltWorkload, at_least, kinds, made, pictures
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.model_workload import (
+    BuiltWorkload,
+    build_model,
+    check_at_least,
+    kinds,
+    random_images,
+)
+from assay.workloads.models.weight_specs import WeightSpecs
 
 FLOW = (128, 256, 728)  # filters of the entry's three blocks
 
@@ -14,7 +20,7 @@ FLOW = (128, 256, 728)  # filters of the entry's three blocks
 def job(
     kind: str, batch_size: int, image_size: int, middle: int, narrower: int, classes: int, seed: int
 ) -> Job:
-    at_least("image_size of xception", image_size, 32, "It is halved five times.")
+    check_at_least("image_size of xception", image_size, 32, "It is halved five times.")
     sizes = {
         "image_size": image_size,
         "middle": middle,
@@ -22,11 +28,11 @@ def job(
         "classes": classes,
     }
     return Job(
-        model=made(kind, "xception", seed, model, listed, **sizes),
+        model=build_model(kind, "xception", seed, model, weight_specs, **sizes),
         optimizer="rmsprop",
         learning_rate=0.001,
-        train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
-        multiply_adds=listed(**sizes).work,
+        train_batch=random_images(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=weight_specs(**sizes).work,
     )
 
 
@@ -34,44 +40,46 @@ def widths(narrower: int, *filters: int) -> list[int]:
     return [max(1, count // narrower) for count in filters]
 
 
-def listed(image_size: int, middle: int, narrower: int, classes: int) -> Listing:
-    specs, side = Listing(), (image_size - 3) // 2 + 1
+def weight_specs(image_size: int, middle: int, narrower: int, classes: int) -> WeightSpecs:
+    specs, side = WeightSpecs(), (image_size - 3) // 2 + 1
     first, second, core, *last = widths(narrower, 32, 64, 728, 1024, 1536, 2048)
-    _list_normed(specs, "stem.0", 3, 3, first, side)
+    _add_conv_norm(specs, "stem.0", 3, 3, first, side)
     side -= 2
-    _list_normed(specs, "stem.1", 3, first, second, side)
+    _add_conv_norm(specs, "stem.1", 3, first, second, side)
     before = second
     for number, filters in enumerate(widths(narrower, *FLOW)):
-        side = _list_shrinking(specs, f"entry.{number}", (before, filters, filters), side)
+        side = _add_downsample(specs, f"entry.{number}", (before, filters, filters), side)
         before = filters
     for block in range(middle):
         for number in range(3):
-            _list_separable(specs, f"middle.{block}.{number}", core, core, side)
-    side = _list_shrinking(specs, "exit", (core, core, last[0]), side)
+            _add_separable(specs, f"middle.{block}.{number}", core, core, side)
+    side = _add_downsample(specs, "exit", (core, core, last[0]), side)
     for number in range(2):
-        _list_separable(specs, f"last.{number}", last[number], last[number + 1], side)
+        _add_separable(specs, f"last.{number}", last[number], last[number + 1], side)
     specs.dense("head", last[2], classes)
     return specs
 
 
-def _list_normed(
-    specs: Listing, name: str, size: int, before: int, filters: int, side: int
+def _add_conv_norm(
+    specs: WeightSpecs, name: str, size: int, before: int, filters: int, side: int
 ) -> None:
     specs.conv(f"{name}.conv", size, before, filters, side**2, bias=False)
     specs.batch_norm(f"{name}.norm", filters)
 
 
-def _list_separable(specs: Listing, name: str, before: int, filters: int, side: int) -> None:
+def _add_separable(specs: WeightSpecs, name: str, before: int, filters: int, side: int) -> None:
     specs.separable(name, 3, before, filters, side**2)
     specs.batch_norm(f"{name}.norm", filters)
 
 
-def _list_shrinking(specs: Listing, name: str, channels: tuple[int, int, int], side: int) -> int:
+def _add_downsample(
+    specs: WeightSpecs, name: str, channels: tuple[int, int, int], side: int
+) -> int:
     """Returns the new side. Keras lists the projection by its depth, after the rest."""
     before, first, second = channels
-    _list_separable(specs, f"{name}.first", before, first, side)
-    _list_separable(specs, f"{name}.second", first, second, side)
-    _list_normed(specs, f"{name}.around", 1, before, second, -(-side // 2))
+    _add_separable(specs, f"{name}.first", before, first, side)
+    _add_separable(specs, f"{name}.second", first, second, side)
+    _add_conv_norm(specs, f"{name}.around", 1, before, second, -(-side // 2))
     return -(-side // 2)
 
 
@@ -80,36 +88,36 @@ def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:
     import keras
     from keras import layers
 
-    from assay.workloads.models.keras.layers import picture_input
+    from assay.workloads.models.keras.layers import image_input
 
     def width(filters: int) -> int:
         return max(1, filters // narrower)
 
-    inputs = picture_input(image_size)
-    values = _normed(layers.Conv2D(width(32), 3, strides=2, use_bias=False), inputs)
+    inputs = image_input(image_size)
+    values = _conv_norm(layers.Conv2D(width(32), 3, strides=2, use_bias=False), inputs)
     values = layers.ReLU()(values)
-    values = layers.ReLU()(_normed(layers.Conv2D(width(64), 3, use_bias=False), values))
-    values = _shrinking(values, width(128), width(128), relu_first=False)
-    values = _shrinking(values, width(256), width(256))
-    values = _shrinking(values, width(728), width(728))
+    values = layers.ReLU()(_conv_norm(layers.Conv2D(width(64), 3, use_bias=False), values))
+    values = _downsample(values, width(128), width(128), relu_first=False)
+    values = _downsample(values, width(256), width(256))
+    values = _downsample(values, width(728), width(728))
     for _ in range(middle):
         shortcut = values
         for _ in range(3):
             values = _separable(layers.ReLU()(values), width(728))
         values = layers.Add()([values, shortcut])
-    values = _shrinking(values, width(728), width(1024))
+    values = _downsample(values, width(728), width(1024))
     for filters in (1536, 2048):
         values = layers.ReLU()(_separable(values, width(filters)))
     values = layers.GlobalAveragePooling2D()(values)
     return keras.Model(inputs, layers.Dense(classes)(values), name="xception")
 
 
-def _shrinking(values: Any, first: int, second: int, relu_first: bool = True) -> Any:
+def _downsample(values: Any, first: int, second: int, relu_first: bool = True) -> Any:
     """Two separable convolutions and a max pool, with a strided 1x1 shortcut."""
     from keras import layers
 
     shortcut = layers.Conv2D(second, 1, strides=2, padding="same", use_bias=False)
-    shortcut = _normed(shortcut, values)
+    shortcut = _conv_norm(shortcut, values)
     if relu_first:
         values = layers.ReLU()(values)
     values = layers.ReLU()(_separable(values, first))
@@ -121,10 +129,10 @@ def _separable(values: Any, filters: int) -> Any:
     from keras import layers
 
     layer = layers.SeparableConv2D(filters, 3, padding="same", use_bias=False)
-    return _normed(layer, values)
+    return _conv_norm(layer, values)
 
 
-def _normed(layer: Any, values: Any) -> Any:
+def _conv_norm(layer: Any, values: Any) -> Any:
     from keras import layers
 
     from assay.workloads.models.keras.layers import channel_axis

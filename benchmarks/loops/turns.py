@@ -118,7 +118,7 @@ class Sides:
         self._assay.check_support()
         self._assay.start()
         caches = shared_cache.variables(place.folder)
-        self._hand = Hand(command, process_env.COMMON | caches | variables)
+        self._hand = Hand(command, process_env.COMMON_VARIABLES | caches | variables)
         self._by_hand: list[float] = []
 
     def open(self) -> None:

@@ -22,7 +22,7 @@ def test_of_keras_on_jax(keras):
         session.first_token()
         whole, first = session.outputs(), session._first.outputs()
         order = messages.TimeTokens(seconds=0.0, warm_up=1, least=2)
-        times = {one.metric: one.values for one in timing.timed(session, order)}
+        times = {one.metric: one.values for one in timing.time_tokens(session, order)}
 
     assert (session.tokens, session.sees_tokens) == (3, False)
     assert whole.shape == (2, 3) and first.shape == (2, 1)

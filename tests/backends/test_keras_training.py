@@ -47,9 +47,9 @@ def trainer(keras, recipe=RECIPE, train=None, net=None):
 
 
 def fed(keras, pictures, augmentation, numbers, training):
-    from assay.backends.keras.fit import DevicePictures
+    from assay.backends.keras.fit import DeviceImages
 
-    layer = DevicePictures(pictures, augmentation, seed=0)
+    layer = DeviceImages(pictures, augmentation, seed=0)
     found = layer(np.asarray(numbers, np.int32), training=training)
     return keras.ops.convert_to_numpy(found)
 
@@ -200,7 +200,7 @@ def test_every_picture_is_seen_in_every_epoch(keras):
 def test_a_checkpoint_lies_there_until_the_training_has_ended(keras, tmp_path, monkeypatch):
     from assay.backends.keras import train as _train
 
-    monkeypatch.setattr(_train, "KEEP_EVERY", -1.0)
+    monkeypatch.setattr(_train, "CHECKPOINT_PERIOD", -1.0)
     kept = tmp_path / "checkpoint.npz"
     told = [
         (report.samples.metric, report.samples.phase, kept.exists())

@@ -9,7 +9,7 @@ from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.measure import plan
 from assay.native import toolchain
-from assay.native.knobs.calibration_file import keep_items
+from assay.native.knobs.calibration_file import save_items
 from assay.workloads.net import nets
 from tests.backends.opened import SMALL, opened
 from tests.backends.test_same_outputs import expected, near
@@ -47,7 +47,7 @@ def test_a_configuration_is_run_with_the_ranges_kept_beside_it(tmp_path, cache_h
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
     (tmp_path / "best.txt").write_text(CONFIG)
     net = registry.workload("cifar10-cnn").net(filters=4, units=8)
-    keep_items(tmp_path, np.moveaxis(nets.batch(net, 50, 1)[0], -1, 1))
+    save_items(tmp_path, np.moveaxis(nets.batch(net, 50, 1)[0], -1, 1))
     text = f"{SMALL['cifar10-cnn']}@native:kernels=portable,threads=1,config={tmp_path}/best.txt"
 
     with opened(text, tmp_path / "worker") as session:

@@ -15,6 +15,6 @@ def test_attention_in_one_operation_counts_as_its_products():
     values = torch.rand(2, 5, 16)
 
     with torch.no_grad():
-        found = setup.look(lambda: layer(values, values, values)[0])
+        found = setup.inspect_forward(lambda: layer(values, values, values)[0])
 
     assert found.macs == 2 * (4 * 5 * 16 * 16 + 2 * 5 * 5 * 16)

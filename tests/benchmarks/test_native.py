@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from assay.core.case_text import parse_case
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.measure import plan
 from assay.measure.case import HeatEntry
 from assay.stats.paired_ratio import turns
@@ -77,7 +77,7 @@ def test_contenders_take_as_many_turns_as_rounds_are_asked_for(script, endings, 
     for name in ("native", "other"):
         (tmp_path / name).mkdir()
         case = plan.resolve(parse_case(f"{endings}:fine@python"))
-        entries.append(HeatEntry(name, case, CasePlace(f"run/{name}", tmp_path / name)))
+        entries.append(HeatEntry(name, case, CaseDir(f"run/{name}", tmp_path / name)))
 
     heat = script["_heat"](entries, 3, math.inf)
 

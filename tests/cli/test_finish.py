@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from assay.cli.finish import show_when_done, status, unfair_sentences
-from assay.cli.progress import LiveLine
-from assay.core.findings import Check, Reading, Summary
+from assay.cli.progress import ProgressLine
+from assay.core.findings import Check, SummarizedResult, Summary
 from assay.core.records import Case, Procedure, Result
 
 QUICK = ("--samples", "3", "--steps-per-sample", "1")
 RUN = "20261115-101500-k3fq"
 
 
-def reading(status: str = "ok", backend: str = "jax", checks=(), **facts) -> Reading:
+def reading(status: str = "ok", backend: str = "jax", checks=(), **facts) -> SummarizedResult:
     case = Case(workload="lenet", backend=backend, key=f"lenet@{backend}")
     result = Result(
         id=f"{RUN}/001", case=case, procedure=Procedure(), status=status, reason="", facts=facts
     )
-    return Reading(result=result, summary=Summary(checks=tuple(checks)))
+    return SummarizedResult(result=result, summary=Summary(checks=tuple(checks)))
 
 
 def check(verdict: str) -> Check:
@@ -32,7 +32,7 @@ def check(verdict: str) -> Check:
 UNFAIR = (reading(parameters=293), reading(backend="torch", parameters=311))
 
 
-def cut_short(*readings: Reading):
+def cut_short(*readings: SummarizedResult):
     """What a command's generator gives before Ctrl-C."""
     yield from readings
     raise KeyboardInterrupt
@@ -40,7 +40,7 @@ def cut_short(*readings: Reading):
 
 def show(results, command, home, strict=False):
     """As a command does with its results."""
-    with show_when_done(LiveLine(), command, str(home), "text", strict=strict) as readings:
+    with show_when_done(ProgressLine(), command, str(home), "text", strict=strict) as readings:
         readings.extend(results)
 
 
@@ -111,7 +111,7 @@ def test_what_was_interrupted_goes_on_by_the_verb_that_began_it(capsys, home):
         status="interrupted",
         reason="by Ctrl-C",
     )
-    found = Reading(result=cut, summary=Summary())
+    found = SummarizedResult(result=cut, summary=Summary())
 
     show([found], "train", home)
 

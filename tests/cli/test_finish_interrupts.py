@@ -64,7 +64,7 @@ def test_a_signal_ends_the_run_in_good_order(measuring, home, number):
     assert b"assay run --resume" in err
     assert b"fine" in out
     assert gone(child)
-    assert [r.result.status for r in assay.readings()] == ["ok", "interrupted"]
+    assert [r.result.status for r in assay.read_results()] == ["ok", "interrupted"]
 
 
 def test_a_lost_terminal_loses_no_result(measuring, home):
@@ -76,7 +76,7 @@ def test_a_lost_terminal_loses_no_result(measuring, home):
     process.wait(timeout=30)
 
     assert gone(child)
-    assert [r.result.status for r in assay.readings()] == ["ok", "interrupted"]
+    assert [r.result.status for r in assay.read_results()] == ["ok", "interrupted"]
 
 
 def test_a_killed_parent_takes_its_worker_along(measuring, home):
@@ -86,14 +86,14 @@ def test_a_killed_parent_takes_its_worker_along(measuring, home):
     process.communicate(timeout=30)
 
     assert gone(child)
-    assert [r.result.status for r in assay.readings()] == ["ok"]
+    assert [r.result.status for r in assay.read_results()] == ["ok"]
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(measuring, home):
     process, _ = measuring
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    hanging = assay.readings()[-1].result
+    hanging = assay.read_results()[-1].result
     Path(str(hanging.case.params["note"])).unlink()
 
     again = start(home, "--resume", hanging.run)
@@ -101,7 +101,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(measuring, home):
     again.send_signal(signal.SIGINT)
     again.communicate(timeout=30)
 
-    statuses = [r.result.status for r in assay.readings(Query(ids=(hanging.run,)))]
+    statuses = [r.result.status for r in assay.read_results(Query(ids=(hanging.run,)))]
     assert statuses == ["ok", "interrupted"]
 
 
@@ -115,7 +115,7 @@ def test_a_second_signal_loses_nothing_of_what_the_first_ended(measuring, again)
     process.communicate(timeout=60)
 
     assert gone(child)
-    assert [r.result.status for r in assay.readings()] == ["ok", "interrupted"]
+    assert [r.result.status for r in assay.read_results()] == ["ok", "interrupted"]
 
 
 def test_a_worker_that_holds_the_interpreters_lock_ends_with_a_killed_parent(
@@ -169,7 +169,7 @@ def test_patience_ends(monkeypatch):
 
 @pytest.mark.usefixtures("measuring")
 def test_two_measurers_of_one_run_are_refused():
-    run = assay.readings()[0].result.run
+    run = assay.read_results()[0].result.run
 
     with pytest.raises(assay.AssayError, match="being measured by another assay"):
         next(iter(assay.resume(run)))
@@ -203,7 +203,7 @@ def test_a_signal_ends_a_benchmark_method_in_good_order(home):
         process.kill()
         process.communicate()
 
-    (reading,) = assay.readings()
+    (reading,) = assay.read_results()
     assert process.returncode == 130
     assert reading.result.status == "interrupted"
     assert reading.result.values("wall_time") == (0.1,)

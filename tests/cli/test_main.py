@@ -84,7 +84,7 @@ def test_help_groups_the_verbs_and_says_what_a_newcomer_needs(assay):
     assert "assay run mnist-mlp" in out
 
 
-@pytest.mark.parametrize("verb", main.VERBS)
+@pytest.mark.parametrize("verb", main.COMMANDS)
 def test_every_verb_has_help_with_an_example(assay, verb):
     status, out, _ = assay(verb, "--help")
 
@@ -204,7 +204,7 @@ def test_a_run_is_resumed_by_the_verb_that_made_it_alone(assay, begun, home, mak
 
 
 def test_every_verb_that_has_resume_is_held_to_that():
-    takes = {verb for verb in main.VERBS if takes_resume(verb)} - {"tune"}  # its own folder's
+    takes = {verb for verb in main.COMMANDS if takes_resume(verb)} - {"tune"}  # its own folder's
 
     assert takes == set(RESUMABLE)
 

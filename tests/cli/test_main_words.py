@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.cli.main import REMOVING, SYNONYMS, VERBS, no_verb
+from assay.cli.main import COMMANDS, REMOVE_WORDS, SYNONYMS, unknown_command
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,14 @@ def test_a_wrong_word_leads_to_the_right_one(assay, word, hint):
 
 
 def test_every_synonym_leads_to_a_verb_and_is_none_itself():
-    assert {meant.split()[0] for meant in SYNONYMS.values()} <= set(VERBS)
-    assert not (set(SYNONYMS) | REMOVING) & set(VERBS)
+    assert {meant.split()[0] for meant in SYNONYMS.values()} <= set(COMMANDS)
+    assert not (set(SYNONYMS) | REMOVE_WORDS) & set(COMMANDS)
     assert all(word == word.lower() and "-" not in word for word in SYNONYMS)
 
 
 @pytest.mark.parametrize("word", ["rm", "delete"])
 def test_who_wants_to_remove_learns_how(word):
-    assert "assay results rm" in no_verb(word, VERBS).hint
+    assert "assay results rm" in unknown_command(word, COMMANDS).hint
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_values_are_set_apart_by_commas_outside_of_quotes(text, found):
 
 
 def test_what_is_said_goes_to_standard_error(capsys):
-    options.say("one", "two")
+    options.print_message("one", "two")
 
     out, err = capsys.readouterr()
     assert (out, err) == ("", "one\ntwo\n")
@@ -57,7 +57,7 @@ def test_what_is_said_goes_to_standard_error(capsys):
 
 def test_several_options_are_one_decorator_that_keeps_their_order():
     @click.command()
-    @options.decorated(click.option("--first"), click.option("--second"))
+    @options.compose(click.option("--first"), click.option("--second"))
     def command(first, second):
         pass
 

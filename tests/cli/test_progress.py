@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.core.progress import Progress
 from assay.core.records import Case, Procedure, Result
 
@@ -32,7 +32,7 @@ class Gone:
 
 
 def test_in_a_file_each_phase_is_one_line(capsys):
-    line = LiveLine()
+    line = ProgressLine()
     for progress in (OPENING, OPENING, Progress(case=CASE, phase="warmup"), STEADY, STEADY):
         line(progress)
 
@@ -40,7 +40,7 @@ def test_in_a_file_each_phase_is_one_line(capsys):
 
 
 def test_in_a_file_a_note_is_a_line_also_while_it_is_measured(capsys):
-    LiveLine()(Progress(case=CASE, phase="steady", note="epoch 1 of 3"))
+    ProgressLine()(Progress(case=CASE, phase="steady", note="epoch 1 of 3"))
 
     assert capsys.readouterr().err == "net@jax  epoch 1 of 3\n"
 
@@ -48,7 +48,7 @@ def test_in_a_file_a_note_is_a_line_also_while_it_is_measured(capsys):
 def test_on_a_terminal_the_line_is_written_over_with_what_is_known_so_far(terminal):
     screen = terminal("stderr", columns=100)
 
-    LiveLine()(STEADY)
+    ProgressLine()(STEADY)
 
     assert screen.getvalue() == ("\r\033[Knet@jax  2.00 ms ± 2.5%  12 samples  at most 3 s left")
 
@@ -56,7 +56,7 @@ def test_on_a_terminal_the_line_is_written_over_with_what_is_known_so_far(termin
 def test_on_a_terminal_the_line_is_never_wrapped(terminal):
     screen = terminal("stderr", columns=30)
 
-    LiveLine()(STEADY)
+    ProgressLine()(STEADY)
 
     shown = screen.getvalue().removeprefix("\r\033[K")
     assert len(shown) == 29
@@ -65,7 +65,7 @@ def test_on_a_terminal_the_line_is_never_wrapped(terminal):
 def test_the_end_of_a_case_stays_with_its_status_and_its_time(terminal):
     screen = terminal("stderr", columns=80)
 
-    line = LiveLine()
+    line = ProgressLine()
     line(OPENING)
     line.done(DONE, "3 of 4")
 
@@ -75,7 +75,7 @@ def test_the_end_of_a_case_stays_with_its_status_and_its_time(terminal):
 def test_a_terminal_that_is_gone_does_not_end_the_measurement(monkeypatch):
     gone = Gone()
     monkeypatch.setattr(sys, "stderr", gone)
-    line = LiveLine()
+    line = ProgressLine()
 
     line(STEADY)
     line.done(DONE)
@@ -86,7 +86,7 @@ def test_a_terminal_that_is_gone_does_not_end_the_measurement(monkeypatch):
 def test_of_several_cases_the_line_says_which_and_how_long_all_take(terminal):
     screen = terminal("stderr", columns=200)
     now = iter((0.0, 10.0))
-    line = LiveLine(clock=lambda: next(now))
+    line = ProgressLine(clock=lambda: next(now))
     line.done(DONE)
 
     line(msgspec.structs.replace(STEADY, number=2, count=4))
@@ -99,7 +99,7 @@ def test_of_several_cases_the_line_says_which_and_how_long_all_take(terminal):
 def test_where_there_is_little_room_the_name_is_cut_and_the_bar_stays(terminal):
     screen = terminal("stderr", columns=80)
     now = iter((0.0, 10.0))
-    line = LiveLine(clock=lambda: next(now))
+    line = ProgressLine(clock=lambda: next(now))
     line.done(DONE)
     long = Case(workload="net", backend="jax", key="resnet18:batch_size=8@torch:mode=infer")
 
@@ -113,14 +113,14 @@ def test_where_there_is_little_room_the_name_is_cut_and_the_bar_stays(terminal):
 
 
 def test_of_several_processes_the_line_says_which(capsys):
-    LiveLine()(msgspec.structs.replace(OPENING, process=3, processes=5))
+    ProgressLine()(msgspec.structs.replace(OPENING, process=3, processes=5))
 
     assert capsys.readouterr().err == "[process 3/5] net@jax  opening …\n"
 
 
 def test_the_live_line_is_cleared_before_the_table(terminal):
     screen = terminal("stderr", columns=80)
-    line = LiveLine()
+    line = ProgressLine()
     line(OPENING)
 
     line.clear()

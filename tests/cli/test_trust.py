@@ -170,15 +170,18 @@ def test_every_verb_takes_the_keyword(case):
     trusting = planning.as_case(file, trust=True)
     planned = [
         *planning.make_plan(case, trust=True).cases,
-        *evaluate.planned(case, trust=True).cases,
-        *scale.planned(case, (1, 2), trust=True).cases,
+        *evaluate.make_evaluation_plan(case, trust=True).cases,
+        *scale.make_scale_plan(case, (1, 2), trust=True).cases,
         *api.contenders(trusting, "infer", ["torch"], {"threads": [1, 2]}),
-        *(one.case for one in contenders.of_cases([case], (), (".", "."), trust=True)),
-        *(one.case for one in contenders.of_cases([case, f"{case}:threads=1"], (), (), True)),
+        *(one.case for one in contenders.pair_from_cases([case], (), (".", "."), trust=True)),
+        *(
+            one.case
+            for one in contenders.pair_from_cases([case, f"{case}:threads=1"], (), (), True)
+        ),
     ]
 
     assert len(planned) > 8 and all(one.trust is True for one in planned)
-    assert not any(one.case.trust for one in contenders.of_cases([case], (), (".", ".")))
+    assert not any(one.case.trust for one in contenders.pair_from_cases([case], (), (".", ".")))
 
 
 def test_a_commit_from_before_does_not_get_a_file_that_is_not_trusted(case, tmp_path):

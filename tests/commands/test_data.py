@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.commands.data import fetch_data, known_data
+from assay.commands.data import fetch_data, list_datasets
 from assay.core.errors import NotPossibleError, UsageError
 from tests.datasets.making import SAMPLE
 
@@ -12,7 +12,7 @@ from tests.datasets.making import SAMPLE
 def test_every_dataset_is_here_or_says_how_to_get_it(monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
 
-    known = {held.name: held for held in known_data()}
+    known = {held.name: held for held in list_datasets()}
 
     assert known["mnist"].place == str(SAMPLE / "mnist.npz")
     assert all(held.place or held.note for held in known.values())

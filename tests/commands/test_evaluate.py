@@ -14,7 +14,7 @@ from assay.core.errors import UsageError
 from assay.core.records import Evaluation, Plan, Result
 from assay.core.registry import open_store
 from assay.measure import modes, plan
-from assay.measure.plan import prepared
+from assay.measure.plan import prepare_for_evaluation
 from assay.weights import files
 from assay.workloads.net import nets
 from tests.backends.opened import frameworks
@@ -50,7 +50,7 @@ def evaluated(case: str, home: Path, **how) -> tuple[Result, np.ndarray]:
     """The result, and the class predicted for every picture."""
     (result,) = assay.evaluate(case, store=home, **how)
     assert result.status == "ok", result.reason
-    return result, np.load(home / "runs" / result.id / modes.PREDICTIONS)
+    return result, np.load(home / "runs" / result.id / modes.PREDICTIONS_FILE)
 
 
 @needs_whole
@@ -134,7 +134,7 @@ def test_dense_rows_after_a_flatten_are_right_in_either_layout(home, monkeypatch
 
 def test_an_evaluation_is_resumed_as_one(home, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
-    cases = prepared(plan.expand_cases(["vgg16-cifar100@torch"]))
+    cases = prepare_for_evaluation(plan.expand_cases(["vgg16-cifar100@torch"]))
     run = open_store(home).new_run(Plan(cases=cases, evaluation=Evaluation(split="tune")))
 
     (result,) = run_verb.resume(run.name)
@@ -147,8 +147,8 @@ def test_an_evaluation_is_resumed_as_one(home, monkeypatch):
 def test_an_evaluation_infers_and_takes_the_options_that_suit_it_unless_others_are_chosen():
     chosen = plan.expand_cases(["lenet@keras-tensorflow"])
 
-    (suited,) = prepared(chosen)
-    (named,) = prepared(chosen, named={"compiler"})
+    (suited,) = prepare_for_evaluation(chosen)
+    (named,) = prepare_for_evaluation(chosen, named={"compiler"})
 
     assert (suited.options["mode"], suited.options["compiler"]) == ("infer", "off")
     assert named.options["compiler"] == "on"

@@ -42,7 +42,7 @@ def test_metrics_stand_in_the_order_of_the_summary(store):
 
     names = [change.metric for change in assay.explain(before, after).metrics]
 
-    (reading,) = assay.readings(Query(ids=(before,)))
+    (reading,) = assay.read_results(Query(ids=(before,)))
     assert names == [name for name in reading.summary.quantities if name in names]
     assert names[0] == "step_time"
 
@@ -58,7 +58,7 @@ def test_where_nothing_differs_noise_is_named(store):
 def test_operations_of_two_profiles_are_compared():
     for units in (8, 512):
         assay.profile(f"mnist-mlp:units={units}@jax", steps=2)
-    first, second = (reading.result.id for reading in assay.readings())
+    first, second = (reading.result.id for reading in assay.read_results())
 
     found = assay.explain(first, second)
 

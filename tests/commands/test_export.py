@@ -17,7 +17,7 @@ def ids(tmp_path) -> list[str]:
     for label in ("before", "after"):
         path = tmp_path / f"{label}.json"
         path.write_text(json.dumps({"results": [{"command": label, "times": [0.5, 0.25]}]}))
-        found += assay.adopt(path, label=label)
+        found += assay.import_run(path, label=label)
     return found
 
 

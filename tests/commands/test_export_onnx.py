@@ -51,7 +51,9 @@ def test_a_workload_that_has_no_keras_model_says_what_it_is_made_for(endings, tm
 @pytest.mark.real("keras")
 def test_a_saved_model_takes_no_parameters(tmp_path, monkeypatch):
     """It is built already: what was asked for would be passed over in silence."""
-    monkeypatch.setattr(capture, "_captured", lambda *_: pytest.fail("it was captured without"))
+    monkeypatch.setattr(
+        capture, "_capture_in_process", lambda *_: pytest.fail("it was captured without")
+    )
     (tmp_path / "net.keras").touch()
 
     with pytest.raises(UsageError, match="units"):

@@ -37,10 +37,10 @@ def test_a_saved_model_computes_the_same_in_onnxruntime(file, assay, tmp_path, k
 @pytest.mark.real("onnxruntime")
 def test_a_file_that_computes_something_else_is_not_written(assay, monkeypatch, tmp_path):
     graph = small("net")
-    right = expected.by_reference(graph)
+    right = expected.sample_reference(graph)
     wrong = msgspec.structs.replace(right, judge="Keras", outputs=(right.outputs[0] * 1.001,))
     found = capture.CapturedModel(graph, wrong)
-    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    monkeypatch.setattr(capture, "capture_by_name", lambda *given: found)
 
     status, _, err = assay("export-onnx", "mnist-mlp", "-o", str(tmp_path / "net.onnx"))
 
@@ -51,8 +51,8 @@ def test_a_file_that_computes_something_else_is_not_written(assay, monkeypatch, 
 
 def test_without_onnx_runtime_it_says_that_nothing_was_checked(assay, monkeypatch, tmp_path):
     graph = small("net")
-    found = capture.CapturedModel(graph, expected.by_reference(graph))
-    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    found = capture.CapturedModel(graph, expected.sample_reference(graph))
+    monkeypatch.setattr(capture, "capture_by_name", lambda *given: found)
     monkeypatch.setattr(export_onnx.importlib.util, "find_spec", lambda name: None)
 
     status, _, err = assay("export-onnx", "mnist-mlp", "-o", str(tmp_path / "net.onnx"))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from assay import readings, resume
-from assay.commands.import_ import adopt
+from assay.commands.import_ import import_run
 from assay.core import codec
 from assay.core.errors import StoreError, UsageError
 from assay.core.records import Query
@@ -27,7 +27,7 @@ def elsewhere(tmp_path) -> list[Path]:
 
 
 def test_several_runs_are_taken_in_with_all_their_results(elsewhere):
-    found = adopt(*elsewhere)
+    found = import_run(*elsewhere)
 
     assert found == [f"{run.name}/{number}" for run in elsewhere for number in ("001", "002")]
     assert {reading.result.id for reading in readings()} == set(found)
@@ -36,7 +36,7 @@ def test_several_runs_are_taken_in_with_all_their_results(elsewhere):
 def test_what_lies_beside_a_result_comes_with_it(elsewhere, home):
     (elsewhere[0] / "001" / "worker.log").write_text("what it printed")
 
-    adopt(elsewhere[0])
+    import_run(elsewhere[0])
 
     copied = home / "runs" / elsewhere[0].name / "001" / "worker.log"
     assert copied.read_text() == "what it printed"
@@ -46,14 +46,14 @@ def test_a_damaged_result_is_refused_and_nothing_of_its_run_is_copied(elsewhere,
     (elsewhere[0] / "002" / "result.json").write_text("{")
 
     with pytest.raises(StoreError, match=r"002/result\.json is not readable JSON"):
-        adopt(elsewhere[0])
+        import_run(elsewhere[0])
 
     assert list((home / "runs").iterdir()) == []
 
 
 def test_a_folder_without_results_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"is no run folder: it has no NNN/result\.json"):
-        adopt(tmp_path)
+        import_run(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_result_whose_id_is_none_by_its_form_is_refused(elsewhere, home, tmp_p
     rewritten(elsewhere[0] / "001", id=text.format(absolute=tmp_path))
 
     with pytest.raises(StoreError, match=r"but an id is RUN/NNN"):
-        adopt(elsewhere[0])
+        import_run(elsewhere[0])
 
     assert not list(tmp_path.rglob("escaped"))
     assert list((home / "runs").iterdir()) == []
@@ -85,7 +85,7 @@ def test_one_run_is_imported_at_a_time(elsewhere, home):
     rewritten(elsewhere[0] / "002", id=f"{elsewhere[1].name}/002")
 
     with pytest.raises(StoreError, match="results of several runs"):
-        adopt(elsewhere[0])
+        import_run(elsewhere[0])
 
     assert list((home / "runs").iterdir()) == []
 
@@ -94,7 +94,7 @@ def test_two_results_of_one_id_are_refused(elsewhere):
     rewritten(elsewhere[0] / "002", id=f"{elsewhere[0].name}/001")
 
     with pytest.raises(StoreError, match="two with the same id"):
-        adopt(elsewhere[0])
+        import_run(elsewhere[0])
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_file_that_no_parser_likes_is_refused_in_words(elsewhere, text):
     (elsewhere[0] / "001" / "result.json").write_text(text)
 
     with pytest.raises(StoreError, match=r"001/result\.json"):
-        adopt(elsewhere[0])
+        import_run(elsewhere[0])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_is_no_plain_file_is_left_out_and_said(elsewhere, home, make):
     make(elsewhere[0] / "001" / "strange")
     said = []
 
-    found = adopt(elsewhere[0], say=said.append)
+    found = import_run(elsewhere[0], say=said.append)
 
     assert len(found) == 2
     assert not os.path.lexists(home / "runs" / found[0] / "strange")
@@ -134,7 +134,7 @@ def test_a_result_that_is_no_plain_file_is_not_read(elsewhere, make):
     make(elsewhere[0] / "001" / "result.json")
 
     with pytest.raises(StoreError, match=r"001/result\.json cannot be used"):
-        adopt(elsewhere[0])
+        import_run(elsewhere[0])
 
 
 @pytest.mark.parametrize(("name", "value"), [("MOST_FILES", 2), ("MOST_BYTES", 100)])
@@ -142,7 +142,7 @@ def test_too_much_is_refused_before_a_byte_is_copied(elsewhere, home, monkeypatc
     monkeypatch.setattr(importing, name, value)
 
     with pytest.raises(UsageError, match=r"but .* are imported."):
-        adopt(elsewhere[0])
+        import_run(elsewhere[0])
 
     assert list((home / "runs").iterdir()) == []
 
@@ -151,7 +151,7 @@ def test_folders_too_deep_are_left_out(elsewhere, home):
     (elsewhere[0] / "001" / "/".join("abcdefghij")).mkdir(parents=True)
     said = []
 
-    (first, _) = adopt(elsewhere[0], say=said.append)
+    (first, _) = import_run(elsewhere[0], say=said.append)
 
     assert len(said) == 1 and "is nested too deeply," in said[0]
     assert (home / "runs" / first / "result.json").is_file()
@@ -161,16 +161,16 @@ def test_folders_too_deep_are_left_out(elsewhere, home):
 def test_what_a_run_found_beside_its_results_comes_too(elsewhere, home, name):
     (elsewhere[0] / name).write_text("{}")
 
-    adopt(elsewhere[0])
+    import_run(elsewhere[0])
 
     assert (home / "runs" / elsewhere[0].name / name).read_text() == "{}"
 
 
 def test_a_result_that_is_here_already_keeps_its_place_in_the_index(elsewhere, home):
-    adopt(elsewhere[0])
+    import_run(elsewhere[0])
     rewritten(elsewhere[0] / "001", label="forged")
 
-    adopt(elsewhere[0])
+    import_run(elsewhere[0])
 
     with closing(open_store(home)) as store:
         assert {row["label"] for row in store.rows(Query())} == {""}
@@ -178,7 +178,7 @@ def test_a_result_that_is_here_already_keeps_its_place_in_the_index(elsewhere, h
 
 def test_what_was_begun_elsewhere_is_shown_but_not_gone_on_with(elsewhere):
     """Its plan names files and commands that nobody here has chosen."""
-    adopt(elsewhere[0])
+    import_run(elsewhere[0])
 
     assert len(readings(Query(ids=(elsewhere[0].name,)))) == 2
     with pytest.raises(UsageError, match="was imported"):

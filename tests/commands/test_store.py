@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.core.errors import StoreError, UsageError
-from assay.core.findings import ANALYSIS
+from assay.core.findings import ANALYSIS_VERSION
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.stores import postgresql
@@ -42,7 +42,7 @@ def test_a_store_is_copied_to_a_database_and_back_with_logs_and_points(source, d
     for one in held(source)[0][::2]:
         assert (tmp_path / "back" / "runs" / one.id / "worker.log").read_text() == "printed"
         with closing(open_store(tmp_path / "back")) as store:
-            assert store.summary(one.id, ANALYSIS) is not None
+            assert store.summary(one.id, ANALYSIS_VERSION) is not None
 
 
 @pytest.mark.real("postgresql", "psycopg")

@@ -10,7 +10,7 @@ import assay
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.measure.case import NO_TEXT
+from assay.measure.case import NO_GENERATION_HINT
 from tests.backends.test_first_token import TINY
 
 TEXT = f"transformer-decoder:task=generate,{TINY}"
@@ -38,7 +38,7 @@ def test_what_makes_no_text_has_no_tokens(endings):
     *_, found = assay.ab(*cases, metric="decode_throughput", pairs=1, budget=20)
 
     assert found.ended == "stopped, because a contender failed"
-    assert NO_TEXT.format(metric="decode_throughput") in found.failures[0]
+    assert NO_GENERATION_HINT.format(metric="decode_throughput") in found.failures[0]
 
 
 def test_a_race_knows_the_times_that_it_can_be_for():

@@ -64,7 +64,7 @@ def test_an_old_document_is_upgraded_step_by_step(monkeypatch):
         codec, "UPGRADES", {1: lambda d: d | {"b": d["a"]}, 2: lambda d: d | {"c": d["b"]}}
     )
 
-    assert codec.upgraded({"schema": 1, "a": 5}, "test") == {"schema": 3, "a": 5, "b": 5, "c": 5}
+    assert codec.upgrade({"schema": 1, "a": 5}, "test") == {"schema": 3, "a": 5, "b": 5, "c": 5}
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,18 @@ import pytest
 from assay.core import fingerprint
 from tests.workloads.test_bare import opened
 
-MANY = 3 * fingerprint.MOST
+MANY = 3 * fingerprint.MAX_VALUES
 
 
 def test_few_outputs_are_all_looked_at_and_many_are_sampled_from_end_to_end():
-    assert fingerprint.places(5).tolist() == [0, 1, 2, 3, 4]
-    many = fingerprint.places(MANY)
-    assert (len(many), many[0], many[-1]) == (fingerprint.MOST, 0, MANY - 1)
-    assert fingerprint.places(0).tolist() == []
+    assert fingerprint.sample_indices(5).tolist() == [0, 1, 2, 3, 4]
+    many = fingerprint.sample_indices(MANY)
+    assert (len(many), many[0], many[-1]) == (fingerprint.MAX_VALUES, 0, MANY - 1)
+    assert fingerprint.sample_indices(0).tolist() == []
 
 
 def test_a_digest_tells_shape_norm_and_some_values():
-    found = fingerprint.of_outputs((2, 2), np.array([3.0, 0.0, 0.0, -4.0], np.float32))
+    found = fingerprint.fingerprint_outputs((2, 2), np.array([3.0, 0.0, 0.0, -4.0], np.float32))
 
     assert found == {
         "output_shape": "2x2",
@@ -43,5 +43,5 @@ def test_a_framework_picks_the_sample_where_the_outputs_are(backend, tmp_path):
         shape, found = session.sampled_outputs()
         whole = session.outputs()
 
-    assert shape == whole.shape == (3, fingerprint.MOST)
-    assert np.array_equal(found, whole.ravel()[fingerprint.places(MANY)])
+    assert shape == whole.shape == (3, fingerprint.MAX_VALUES)
+    assert np.array_equal(found, whole.ravel()[fingerprint.sample_indices(MANY)])

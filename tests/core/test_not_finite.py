@@ -29,7 +29,7 @@ def test_results_of_one_number_are_one_series_before_and_after_they_are_stored(p
     assert stored == plan
     assert cases[0] == cases[1] == cases[2]
     keys = {
-        series_of(made_result(folders.CasePlace("a/001", None), case, 1.0, "")).id
+        series_of(made_result(folders.CaseDir("a/001", None), case, 1.0, "")).id
         for case in (*cases, *stored.cases)
     }
     assert len(keys) == 1
@@ -40,12 +40,12 @@ def test_series_of_finite_results_keep_their_ids():
     key = SeriesKey(
         workload="mnist-mlp", params={"units": 64, "lr": 0.1}, options={"threads": 2}, backend="jax"
     )
-    case = made_result(folders.CasePlace("a/001", None), CASE, 1.0, "")
+    case = made_result(folders.CaseDir("a/001", None), CASE, 1.0, "")
 
     assert key.id == "7746d5fd6d53f876"
     assert series_of(case).id == "125133f528ddce80"
     assert (
-        series_of(made_result(folders.CasePlace("a/001", None), OTHER, 1.0, "")).id
+        series_of(made_result(folders.CaseDir("a/001", None), OTHER, 1.0, "")).id
         == "fa1c29ba2fab2adc"
     )
 

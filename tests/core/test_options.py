@@ -4,10 +4,10 @@ import warnings
 
 import pytest
 
-from assay.core.options import older_keywords
+from assay.core.options import accept_old_keywords
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def places(*cases: str, store: str = "") -> tuple[tuple[str, ...], str]:
     """What it got."""
     return cases, store

@@ -16,7 +16,7 @@ def clock(monkeypatch):
 
 
 def test_what_begins_inside_a_phase_stops_it(clock):
-    with phases.recorded() as spent:
+    with phases.record_phases() as spent:
         clock.now += 1
         with phases.during("import"):
             clock.now += 2
@@ -29,7 +29,7 @@ def test_what_begins_inside_a_phase_stops_it(clock):
 
 
 def test_a_phase_that_fails_is_counted_too(clock):
-    with phases.recorded() as spent:
+    with phases.record_phases() as spent:
         with pytest.raises(ValueError, match="no"), phases.during("checks"):
             clock.now += 3
             raise ValueError("no")

@@ -3,13 +3,13 @@
 import pytest
 
 from assay.core.redaction import (
-    HIDDEN,
-    MOST,
+    MAX_LENGTH,
+    REDACTED,
+    redact_tokens,
     safe_text,
     safe_value,
     safe_values,
     safe_words,
-    without_tokens,
 )
 from assay.measure.machine import environment
 
@@ -50,7 +50,7 @@ def test_no_form_of_a_secret_stays_in_a_command(words):
     ],
 )
 def test_a_token_is_known_by_its_shape(word):
-    assert safe_text(f"--note {word} end") == f"--note {HIDDEN} end"
+    assert safe_text(f"--note {word} end") == f"--note {REDACTED} end"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_ordinary_words_are_kept(word):
 def test_tags_and_variables_are_hidden_by_name():
     given = {"api_key": SECRET, "host": f"https://me:{SECRET}@h/", "note": "fine"}
 
-    assert safe_values(given) == {"api_key": HIDDEN, "host": "https://h/", "note": "fine"}
+    assert safe_values(given) == {"api_key": REDACTED, "host": "https://h/", "note": "fine"}
 
 
 def test_only_relevant_variables_are_stored():
@@ -79,7 +79,7 @@ def test_only_relevant_variables_are_stored():
     assert environment.variables(given) == {
         "LD_PRELOAD": "x.so",
         "OMP_NUM_THREADS": "2",
-        "TF_API_TOKEN": HIDDEN,
+        "TF_API_TOKEN": REDACTED,
     }
 
 
@@ -98,7 +98,7 @@ def test_no_form_of_a_secret_stays_in_a_text_of_several_words(text):
     safe = safe_text(text)
 
     assert SECRET not in safe and "dXNlcj" not in safe
-    assert HIDDEN in safe
+    assert REDACTED in safe
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_words_that_only_resemble_secret_names_hide_nothing(text):
 def test_an_error_keeps_its_words_and_loses_its_tokens():
     token = "hf_" + "c3" * 17
 
-    assert without_tokens(f"KeyError: 'a' with {token}") == f"KeyError: 'a' with {HIDDEN}"
+    assert redact_tokens(f"KeyError: 'a' with {token}") == f"KeyError: 'a' with {REDACTED}"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_text_of_any_length_is_done_with_quickly_and_stored_in_part(piece):
     """What is not cut off is 65,536 letters: a quadratic pattern takes longer than a test may."""
     safe = safe_text(piece * (1_000_000 // len(piece)))
 
-    assert len(safe) <= MOST * 4
+    assert len(safe) <= MAX_LENGTH * 4
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,13 @@ def test_a_text_of_any_length_is_done_with_quickly_and_stored_in_part(piece):
         lambda name: str(safe_values({name: name})),
         lambda name: safe_value(name, name),
         lambda name: str(safe_words((f"--{name}", name))),
-        without_tokens,
+        redact_tokens,
     ],
     ids=["values", "value", "words", "error"],
 )
 @pytest.mark.parametrize("letters", ["a", "key", "-"])
 def test_a_name_of_a_million_letters_is_done_with_quickly_and_stored_in_part(stored, letters):
-    assert len(stored(letters * (1_000_000 // len(letters)))) <= MOST * 4
+    assert len(stored(letters * (1_000_000 // len(letters)))) <= MAX_LENGTH * 4
 
 
 @pytest.mark.parametrize("text", ["a\ud800b", "a\udfffb", "a\udcffb"])

@@ -44,11 +44,11 @@ def outsider(tmp_path, monkeypatch):
         monkeypatch.setenv("PYTHONPATH", str(place))
         sys.modules.pop("assay_extra", None)
         registry._entry_points.cache_clear()
-        registry._outsiders.cache_clear()
+        registry._third_party_targets.cache_clear()
 
     yield install
     registry._entry_points.cache_clear()
-    registry._outsiders.cache_clear()
+    registry._third_party_targets.cache_clear()
 
 
 def test_unknown_name_suggests_the_nearest():

@@ -148,7 +148,9 @@ def test_cifar100_has_fine_labels(tmp_path):
 
 
 def test_the_forms_of_the_catalog_expect_whole_files():
-    assert [form.images_per_file["test"] for form in (*cifar.CIFAR10, *cifar.CIFAR100)] == [10000] * 5
+    assert [form.images_per_file["test"] for form in (*cifar.CIFAR10, *cifar.CIFAR100)] == [
+        10000
+    ] * 5
     assert [form.images_per_file["train"] for form in cifar.CIFAR100] == [50000] * 2
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.dataset import Remote
-from assay.datasets.download import FRUITLESS, download
+from assay.datasets.download import MAX_FRUITLESS, download
 from tests.datasets.serving import Site, serving
 
 pytestmark = pytest.mark.real("http.server")
@@ -98,7 +98,7 @@ def test_a_server_that_cuts_for_ever_is_given_up(get, site, ranges):
     ) as caught:
         get(served)
 
-    assert len(served.asked) <= FRUITLESS + 1
+    assert len(served.asked) <= MAX_FRUITLESS + 1
     assert caught.value.hint.endswith(str(get.folder / "data.bin"))
     assert not (get.folder / "data.bin").exists()
 
@@ -118,7 +118,7 @@ def test_a_server_in_trouble_is_asked_again(get, site):
     with pytest.raises(NotPossibleError, match="503 Service Unavailable, 3 times"):
         get(served)
 
-    assert len(served.asked) == FRUITLESS
+    assert len(served.asked) == MAX_FRUITLESS
     assert get.pauses == [2.0, 4.0]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import AssayError
-from assay.datasets.imagenet import decoded, folder_form
+from assay.datasets.imagenet import decode_image, folder_form
 
 pytestmark = pytest.mark.real("PIL")
 NAMES = [f"n{number:08d}" for number in range(1000)]
@@ -53,7 +53,7 @@ def test_the_middle_is_cut_out_after_the_shorter_side_was_made_256(tmp_path):
     stripes[:, 144:368] = 255  # exactly the middle 224 columns
     Image.fromarray(stripes).save(tmp_path / "one.jpeg", quality=100, subsampling=0)
 
-    found = decoded(tmp_path / "one.jpeg")
+    found = decode_image(tmp_path / "one.jpeg")
 
     assert found.shape == (224, 224, 3)
     assert found[:, 2:-2].min() > 250
@@ -65,7 +65,7 @@ def test_pictures_of_any_size_and_colour_are_taken(tmp_path, size):
 
     Image.new("L", size, 100).save(tmp_path / "grey.jpeg")
 
-    assert decoded(tmp_path / "grey.jpeg").shape == (224, 224, 3)
+    assert decode_image(tmp_path / "grey.jpeg").shape == (224, 224, 3)
 
 
 def test_a_part_of_the_classes_needs_a_list_of_all(some_classes):

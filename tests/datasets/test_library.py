@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.datasets.dataset import OpenedDataset, rows, split_sizes
-from assay.datasets.library import find, get, held, load
+from assay.datasets.library import find, get, load, local_datasets
 from tests.datasets.making import SAMPLE, WHOLE, needs_whole
 
 
@@ -132,7 +132,7 @@ def test_nothing_is_read_before_it_is_asked_for(data):
 
 
 def test_what_is_here_and_what_is_not_are_listed(sample):
-    found = {one.name: one for one in held()}
+    found = {one.name: one for one in local_datasets()}
 
     assert found["mnist"].sizes == {"train": 200, "test": 150, "tune": 150}
     assert found["mnist"].place == str(SAMPLE / "mnist.npz")
@@ -144,7 +144,7 @@ def test_what_is_here_and_what_is_not_are_listed(sample):
 def test_a_damaged_dataset_is_listed_with_what_is_wrong(data):
     (data / "mnist.npz").write_bytes(b"PK cut")
 
-    found = {one.name: one for one in held()}
+    found = {one.name: one for one in local_datasets()}
 
     assert "mnist.npz is cut or wrong" in found["mnist"].note
 

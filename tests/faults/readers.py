@@ -21,7 +21,7 @@ from assay.formats.perfzero import proto, report
 from assay.formats.traces import chrome
 from assay.logs.files import read_tasks
 from assay.measure.import_file import read_file
-from assay.measure.task import parse, suggested
+from assay.measure.task import parse_log_file, suggest_metrics
 from assay.monitors.sources import series
 from assay.weights import files as weights
 from tests.faults.world import ROOT
@@ -103,7 +103,7 @@ def files(spare: Path) -> dict[str, bytes]:
 
 
 def _read_log(path: Path) -> None:
-    parse(suggested(path), path)
+    parse_log_file(suggest_metrics(path), path)
 
 
 def _read_h5(path: Path) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.import_ import adopt
+from assay.commands.import_ import import_run
 from assay.core import registry
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content
 from assay.core.registry import open_store
 from assay.measure.import_file import read_file
 from assay.stats.summary import summarize
-from assay.stores.read import readings
+from assay.stores.read import read_results
 from tests.formats import made
 
 
@@ -26,8 +26,8 @@ def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("made")
 
 
-def as_readings(results) -> list[Reading]:
-    return [Reading(result=result, summary=summarize(result)) for result in results]
+def as_readings(results) -> list[SummarizedResult]:
+    return [SummarizedResult(result=result, summary=summarize(result)) for result in results]
 
 
 def written(kind: str, results, path: Path) -> Path:
@@ -174,7 +174,7 @@ def test_a_whole_store_becomes_parquet_that_pyarrow_reads(folder, tmp_path, home
     source = folder / "hyperfine.json"
     results = [{"command": f"c{n}", "times": [n + 0.25, n + 0.5]} for n in range(3)]
     source.write_text(json.dumps({"results": results}))
-    adopt(source)
+    import_run(source)
 
     assay.export(kind="parquet", output=tmp_path / "store.parquet")
 
@@ -182,8 +182,8 @@ def test_a_whole_store_becomes_parquet_that_pyarrow_reads(folder, tmp_path, home
     assert sorted(row["value"] for row in table) == [0.25, 0.5, 1.25, 1.5, 2.25, 2.5]
     assert {row["backend"] for row in table} == {"hyperfine"}
     with closing(open_store(tmp_path / "other")):
-        adopt(tmp_path / "store.parquet", store=tmp_path / "other")
-    theirs, ours = readings(home=tmp_path / "other"), readings()
+        import_run(tmp_path / "store.parquet", store=tmp_path / "other")
+    theirs, ours = read_results(home=tmp_path / "other"), read_results()
     assert [one.result.case for one in theirs] == [one.result.case for one in ours]
     assert times(one.result for one in theirs) == times(one.result for one in ours)
 

@@ -9,13 +9,13 @@ import pytest
 
 from assay.core import registry
 from assay.core.errors import AssayError, UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.formats import Content
 from assay.core.records import Case, Environment, Procedure, Result, Samples
 from assay.stats.summary import summarize
 
-WRITTEN = sorted(n for n, form in registry.everything("formats")[0].items() if form.write)
-READ = sorted(n for n, form in registry.everything("formats")[0].items() if form.read)
+WRITTEN = sorted(n for n, form in registry.all_plugins("formats")[0].items() if form.write)
+READ = sorted(n for n, form in registry.all_plugins("formats")[0].items() if form.read)
 SUMMARIES = {"bmf", "github-action", "perfzero"}  # one value a metric: what the summary says
 VALUES = (0.00101, 0.00102, 0.00103, 0.00104, 0.00105)
 
@@ -52,8 +52,8 @@ RESULT = Result(
 )
 
 
-def reading(result: Result = RESULT) -> Reading:
-    return Reading(result=result, summary=summarize(result))
+def reading(result: Result = RESULT) -> SummarizedResult:
+    return SummarizedResult(result=result, summary=summarize(result))
 
 
 def content(kind: str, *results: Result) -> Content:
@@ -90,7 +90,7 @@ def test_what_was_imported_from_a_tool_is_written_for_it_under_its_own_name(kind
 @pytest.mark.parametrize("kind", [needs(kind) for kind in WRITTEN])
 def test_a_file_is_of_its_kind_alone(kind):
     written = content(kind)
-    formats = registry.everything("formats")[0]
+    formats = registry.all_plugins("formats")[0]
 
     assert [name for name in READ if formats[name].matches(written)] == [kind]
 

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from assay.cli import main
-from assay.commands.ab.state import ComparisonRequest
+from assay.commands.ab.state import AbRequest
 from assay.commands.bisect.api import Bisection
 from assay.commands.race.ranking import Race
-from assay.commands.schedule.run_log import NightLine
+from assay.commands.schedule.run_log import PlanRunLine
 from assay.core import codec, messages
 from assay.core.records import Plan, Result
 from assay.measure import process
@@ -30,7 +30,7 @@ DOCUMENTS: dict[str, type[Any]] = {  # file of a store → what it holds
     "plan.json": Plan,
     "amended.json": folders.Amendment,
     "comparison.json": Comparison,
-    "request.json": ComparisonRequest,
+    "request.json": AbRequest,
     "race.json": Race,
     "bisection.json": Bisection,
     "tuning.json": Tuning,
@@ -45,7 +45,7 @@ def main_command() -> click.Group:
 
 def sections() -> dict[str, tuple[str, str]]:
     """Command → (section of `assay --help`, its line there)."""
-    return {name: (about.group, about.line) for name, about in main.VERBS.items()}
+    return {name: (about.group, about.line) for name, about in main.COMMANDS.items()}
 
 
 @dataclass
@@ -73,7 +73,7 @@ def exchange() -> Iterator[Exchange]:
         log.add(worker, "request", request)
         send(worker, request)
 
-    def received(worker: process.WorkerProcess) -> messages.Answer:
+    def received(worker: process.WorkerProcess) -> messages.Response:
         answer = next_answer(worker)
         log.add(worker, "answer", answer)
         return answer
@@ -100,7 +100,7 @@ def call_main() -> int:
 def written_again(name: str, data: bytes) -> bytes:
     """The bytes of a file of the store, read as its record and encoded."""
     if name == "nights.jsonl":
-        return msgspec.json.encode(msgspec.json.decode(data, type=NightLine))
+        return msgspec.json.encode(msgspec.json.decode(data, type=PlanRunLine))
     indent = 0 if name in NOT_INDENTED else 2
     return codec.encode(codec.decode(data, DOCUMENTS[name], name), indent=indent)
 

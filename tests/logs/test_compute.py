@@ -88,9 +88,9 @@ def test_infinities_keep_their_place_in_the_order():
 )
 def test_percentiles_are_those_of_numpy_however_little_is_sorted_at_once(numbers, named, collected):
     name, share = named
-    usual, module.COLLECTED = module.COLLECTED, collected
+    usual, module.MAX_SORTED = module.MAX_SORTED, collected
     try:
         found = compute(name, values_of(numbers))
     finally:
-        module.COLLECTED = usual
+        module.MAX_SORTED = usual
     assert found == pytest.approx(numpy.percentile(numbers, share), rel=1e-12, abs=1e-12)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.core.errors import UsageError
-from assay.logs.reader import RAW, LogReader
+from assay.logs.reader import MAX_RAW, LogReader
 from assay.logs.task import Metric
 
 SPEED = Metric(name="speed", pattern="speed {number}", compute="average")
@@ -66,8 +66,8 @@ def test_a_match_without_a_number_is_noted_beside_the_others():
 
 
 def test_more_values_than_can_be_handed_on_are_still_computed():
-    (found,) = outcome_of(b"speed 2\n" * (RAW + 1), SPEED).metrics
-    assert (found.value, found.count, found.raw) == (2.0, RAW + 1, ())
+    (found,) = outcome_of(b"speed 2\n" * (MAX_RAW + 1), SPEED).metrics
+    assert (found.value, found.count, found.raw) == (2.0, MAX_RAW + 1, ())
 
 
 def test_a_metric_has_exactly_one_source():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.logs.reader import ending
+from assay.logs.reader import classify_exit
 
 RAISED = 'Traceback (most recent call last):\n  File "a.py"\nValueError: wrong shape\n'
 
@@ -29,4 +29,4 @@ RAISED = 'Traceback (most recent call last):\n  File "a.py"\nValueError: wrong s
     ],
 )
 def test_the_exit_status_decides_and_the_log_explains(tail, returncode, status, reason):
-    assert ending(tail, returncode) == (status, reason)
+    assert classify_exit(tail, returncode) == (status, reason)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.logs import scan
-from assay.logs.extract import ByPattern
+from assay.logs.extract import PatternExtractor
 from assay.logs.patterns import FLAGS, compile_pattern, expand
 from assay.logs.scan import Scanner
 
@@ -33,7 +33,7 @@ PIECES = st.sampled_from(
 )
 
 
-class Listed(ByPattern):
+class Listed(PatternExtractor):
     """Keeps the texts it is given, so that they can be compared with findall's."""
 
     def __init__(self, source):

@@ -57,7 +57,7 @@ def test_bytes_that_are_no_text_cost_only_themselves():
 
 
 def test_a_line_that_never_ends_is_cut(monkeypatch):
-    monkeypatch.setattr(stream, "LONGEST", 10)
+    monkeypatch.setattr(stream, "MAX_LINE", 10)
     assert text_of(b"x" * 25) == "x" * 10 + "\n" + "x" * 10 + "\n" + "x" * 5 + "\n"
 
 
@@ -72,8 +72,8 @@ def test_how_bytes_are_cut_into_chunks_never_shows(data, sizes):
 
 @given(st.lists(st.sampled_from([b"a" * 7, b"\n", b"\r", b"\r\n", b"b" * 23]), max_size=20))
 def test_long_lines_are_cut_at_the_same_places_whatever_the_chunks(parts):
-    usual, stream.LONGEST = stream.LONGEST, 16
+    usual, stream.MAX_LINE = stream.MAX_LINE, 16
     try:
         assert text_of(*parts) == text_of(b"".join(parts))
     finally:
-        stream.LONGEST = usual
+        stream.MAX_LINE = usual

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.logs.reader import LogReader
-from assay.logs.suggest import Suggester, confirmed, suggestion_table
+from assay.logs.suggest import Suggester, confirm_suggestions, suggestion_table
 
 LOGS = Path(__file__).parent / "logs"
 
@@ -14,7 +14,7 @@ def suggested(name):
     data = (LOGS / f"{name}.log").read_bytes()
     suggester = Suggester()
     suggester.feed(data)
-    metrics = confirmed(suggester.finish(), [data])
+    metrics = confirm_suggestions(suggester.finish(), [data])
     with LogReader(metrics) as reader:
         reader.feed(data)
         return reader.finish()
@@ -73,7 +73,7 @@ def made_from(text):
     data = text.encode()
     suggester = Suggester()
     suggester.feed(data)
-    metrics = confirmed(suggester.finish(), [data])
+    metrics = confirm_suggestions(suggester.finish(), [data])
     with LogReader(metrics) as reader:
         reader.feed(data)
         return {one.metric.name: one for one in reader.finish(0).metrics}

@@ -52,4 +52,4 @@ def test_text_that_looks_like_an_option_of_git_is_no_commit(store, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     repository(tmp_path, 1)
 
-    assert baseline.hash_of("--all") == ""
+    assert baseline.commit_hash_of("--all") == ""

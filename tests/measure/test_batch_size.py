@@ -18,18 +18,18 @@ def test_the_search_ends_at_the_largest_that_fits_or_a_little_below(limit):
         tried.append(size)
         return size <= limit
 
-    found = batch_size.largest(fits, start=16)
+    found = batch_size.find_largest(fits, start=16)
 
-    assert limit - limit // batch_size.FINE <= found <= limit
+    assert limit - limit // batch_size.RESOLUTION <= found <= limit
     assert len(tried) == len(set(tried)) < 20
 
 
 def test_where_nothing_fits_nothing_is_found():
-    assert batch_size.largest(lambda size: False, start=16) == 0
+    assert batch_size.find_largest(lambda size: False, start=16) == 0
 
 
 def test_the_search_has_an_end_where_everything_fits():
-    assert batch_size.largest(lambda size: True, start=16, most=100) == 64
+    assert batch_size.find_largest(lambda size: True, start=16, most=100) == 64
 
 
 def test_only_the_batch_size_may_be_max():
@@ -42,14 +42,14 @@ def test_only_the_batch_size_may_be_max():
 def test_a_size_beyond_the_memory_bound_ends_as_out_of_memory(tmp_path):
     asked = case("mnist-mlp:batch_size=4000000,units=1,hidden=1@torch")
 
-    ending = batch_size._ending(asked, tmp_path / "try", Procedure(), lambda _: None, 2**31)
+    ending = batch_size._ending_reason(asked, tmp_path / "try", Procedure(), lambda _: None, 2**31)
 
     assert ending == "out-of-memory"
 
 
 @pytest.mark.real("torch")
 def test_the_result_has_the_size_found_and_tells_the_search(monkeypatch):
-    monkeypatch.setattr(batch_size, "_ending", lambda case, *_: _fits_up_to(40, case))
+    monkeypatch.setattr(batch_size, "_ending_reason", lambda case, *_: _fits_up_to(40, case))
 
     (result,) = api.run(
         "mnist-mlp:units=4,batch_size=max@torch", procedure=Procedure(samples=1, budget=0.1)

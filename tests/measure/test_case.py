@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import EndingError
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.messages import CheckWait, Open, TakeSamples
 from assay.core.progress import ignore
 from assay.core.records import Case, Environment, Plan, Procedure
@@ -48,7 +48,7 @@ def measure(monkeypatch, tmp_path):
         monkeypatch.setattr(measure_case, "check_supported", lambda *_: None)
         monkeypatch.setattr(result_builder, "_environment", lambda case, folder: Environment())
         result = measure_case.measure_case(
-            CASE, Procedure(**procedure), CasePlace("run/001", tmp_path), lambda _: None
+            CASE, Procedure(**procedure), CaseDir("run/001", tmp_path), lambda _: None
         )
         return result, opener
 

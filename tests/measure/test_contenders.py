@@ -29,7 +29,7 @@ def repository(tmp_path):
 
 
 def test_two_cases_are_named_by_their_keys(endings):
-    first, second = contenders.of_cases(
+    first, second = contenders.pair_from_cases(
         [f"{endings}:fine@python", f"{endings}:fine:size=9@python"], (), ()
     )
     assert first.name.endswith(":fine@python")
@@ -41,7 +41,7 @@ def test_one_case_in_two_environments(endings, tmp_path, monkeypatch):
     for name in ("a", "b"):
         (tmp_path / name / "bin").mkdir(parents=True)
         (tmp_path / name / "bin" / "python").symlink_to(sys.executable)
-    pair = contenders.of_cases([f"{endings}:fine@python"], [str(tmp_path / "a"), "b"], ())
+    pair = contenders.pair_from_cases([f"{endings}:fine@python"], [str(tmp_path / "a"), "b"], ())
     assert [one.case.options["python"] for one in pair] == [
         str(tmp_path / "a"),
         str(Path("b").absolute()),
@@ -62,25 +62,27 @@ def test_one_case_in_two_environments(endings, tmp_path, monkeypatch):
 def test_anything_but_two_is_refused(endings, cases, more):
     texts = [f"{endings}:{name}@python" for name in cases]
     with pytest.raises(UsageError):
-        contenders.of_cases(texts, more.get("pythons", ()), more.get("commits", ()))
+        contenders.pair_from_cases(texts, more.get("pythons", ()), more.get("commits", ()))
 
 
 def test_the_largest_batch_is_no_fixed_contender(endings):
     texts = [f"{endings}:fine:batch_size=max@python", f"{endings}:fine@python"]
     with pytest.raises(UsageError, match="contenders need a fixed one"):
-        contenders.of_cases(texts, (), ())
+        contenders.pair_from_cases(texts, (), ())
 
 
 def test_a_commit_that_is_not_there_is_refused_before_anything_runs(repository):
     with pytest.raises(UsageError, match=r"There is no commit 'third' in .*repository\."):
-        contenders.of_cases([f"{repository}/bench/work.py:work@python"], (), ("first", "third"))
+        contenders.pair_from_cases(
+            [f"{repository}/bench/work.py:work@python"], (), ("first", "third")
+        )
 
 
 def test_each_commit_has_a_folder_of_its_own_that_goes_at_the_end(repository):
     text = f"{repository}/bench/work.py:work@python"
-    pair = contenders.of_cases([text], (), ("first", "second"))
+    pair = contenders.pair_from_cases([text], (), ("first", "second"))
 
-    with contenders.checked_out(pair) as moved:
+    with contenders.check_out_pair(pair) as moved:
         files = [Path(one.case.workload.rpartition(":")[0]) for one in moved]
         texts = [file.read_text() for file in files]
 
@@ -92,10 +94,12 @@ def test_each_commit_has_a_folder_of_its_own_that_goes_at_the_end(repository):
 
 def test_a_file_that_a_commit_lacks_is_said(repository):
     (repository / "bench" / "new.py").write_text("def new():\n    return lambda: 1\n")
-    pair = contenders.of_cases([f"{repository}/bench/new.py:new@python"], (), ("first", "second"))
+    pair = contenders.pair_from_cases(
+        [f"{repository}/bench/new.py:new@python"], (), ("first", "second")
+    )
     with (
         pytest.raises(UsageError, match="does not exist at first"),
-        contenders.checked_out(pair),
+        contenders.check_out_pair(pair),
     ):
         pass
 
@@ -118,7 +122,7 @@ def test_the_interpreter_of_a_checkout_finds_its_packages_first(tmp_path):
 
 
 def test_commands_are_tasks_with_the_metric_asked_for():
-    first, second = contenders.of_commands(
+    first, second = contenders.pair_from_commands(
         ["python old.py", "./serve"], ("rate", r"(\d+) items/s"), 9.0
     )
     assert [first.case.workload, second.case.workload] == ["old", "serve"]
@@ -128,18 +132,18 @@ def test_commands_are_tasks_with_the_metric_asked_for():
 
 def test_an_environment_that_is_not_there_is_refused(endings, tmp_path):
     with pytest.raises(UsageError, match="no Python interpreter at /nope"):
-        contenders.of_cases([f"{endings}:fine@python"], [sys.executable, "/nope"], ())
+        contenders.pair_from_cases([f"{endings}:fine@python"], [sys.executable, "/nope"], ())
 
 
 def test_one_case_alone_is_named_with_its_backend(endings):
     with pytest.raises(UsageError, match=r"1 given: .*:fine@python\."):
-        contenders.of_cases([f"{endings}:fine@python"], (), ())
+        contenders.pair_from_cases([f"{endings}:fine@python"], (), ())
 
 
 @pytest.mark.parametrize("command", ["a | b", "a > b", "a && b", "a; b", "a ; b", "a 'x' | b"])
 def test_a_command_that_needs_a_shell_is_refused_with_the_way_to_one(command):
     with pytest.raises(UsageError, match="without a shell") as caught:
-        contenders.of_commands([command, "true"], ("wall_time", ""), 9.0)
+        contenders.pair_from_commands([command, "true"], ("wall_time", ""), 9.0)
     assert "sh -c " in caught.value.hint
 
 
@@ -147,10 +151,10 @@ def test_a_command_that_needs_a_shell_is_refused_with_the_way_to_one(command):
     "command", ["sh -c 'a | b'", 'grep "a | b" c', "grep --for='a > b' c", r"find . \;"]
 )
 def test_what_is_quoted_needs_no_shell(command):
-    first, _ = contenders.of_commands([command, "true"], ("wall_time", ""), 9.0)
+    first, _ = contenders.pair_from_commands([command, "true"], ("wall_time", ""), 9.0)
     assert first.name == command
 
 
 def test_an_empty_command_is_refused():
     with pytest.raises(UsageError, match="empty"):
-        contenders.of_commands(["", "true"], ("wall_time", ""), 9.0)
+        contenders.pair_from_commands(["", "true"], ("wall_time", ""), 9.0)

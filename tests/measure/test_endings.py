@@ -46,7 +46,7 @@ def test_every_ending_is_a_result(endings, name, status, reason):
 
     assert result.status == status
     assert reason in result.reason
-    assert assay.readings()[-1].result == result
+    assert assay.read_results()[-1].result == result
 
 
 @pytest.mark.parametrize("name", ["hangs", "hangs_deaf"])

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.records import Procedure
 from assay.measure import plan
 from assay.measure.case import OUT_OF_TIME, HeatEntry
-from assay.measure.heat import NO_ROOM, PLENTY, run_heat
+from assay.measure.heat import AMPLE_MEMORY, OUT_OF_MEMORY_REASON, run_heat
 
 QUICK = Procedure(budget=0.2, timeout=20)
 
@@ -22,7 +22,7 @@ def heat(tmp_path, endings):
             folder = tmp_path / f"{number}"
             folder.mkdir()
             case = plan.expand_cases([f"{endings}:{name}@python"])[0]
-            entry = HeatEntry(str(number), case, CasePlace(f"run/{number}", folder))
+            entry = HeatEntry(str(number), case, CaseDir(f"run/{number}", folder))
             deadline = deadlines[number] if deadlines else math.inf
             entries.append(entry._replace(memory=memory, deadline=deadline))
         return run_heat(
@@ -73,13 +73,13 @@ def test_who_finds_no_room_is_apart_and_never_started(heat, tmp_path):
     memory = iter([100, 40, 40])  # the first takes 60, and leaves less than that
     found = heat("fine", "fine", room=lambda: next(memory))
 
-    assert found.apart == {"1": NO_ROOM}
+    assert found.apart == {"1": OUT_OF_MEMORY_REASON}
     assert not (tmp_path / "1" / "worker.log").exists()
 
 
 def test_where_memory_is_plenty_nobody_is_opened_alone(heat):
     looks = []
-    found = heat("fine", "fine", room=lambda: looks.append(1) or 2 * PLENTY)
+    found = heat("fine", "fine", room=lambda: looks.append(1) or 2 * AMPLE_MEMORY)
 
     assert [result.status for result in found.results.values()] == ["ok", "ok"]
     assert len(looks) == 1
@@ -94,11 +94,13 @@ def test_who_showed_what_it_takes_needs_no_plenty(heat):
 
 
 def test_even_the_first_may_have_wanted_for_room_where_all_came_at_once(heat):
-    assert heat("has_no_memory", "fine", room=lambda: 2 * PLENTY).apart == {"0": NO_ROOM}
+    assert heat("has_no_memory", "fine", room=lambda: 2 * AMPLE_MEMORY).apart == {
+        "0": OUT_OF_MEMORY_REASON
+    }
 
 
 def test_who_is_out_of_memory_beside_others_is_apart(heat):
-    assert heat("fine", "has_no_memory").apart == {"1": NO_ROOM}
+    assert heat("fine", "has_no_memory").apart == {"1": OUT_OF_MEMORY_REASON}
 
 
 def test_who_is_not_warm_by_its_deadline_is_ended_and_the_others_take_turns(heat):

@@ -34,7 +34,7 @@ def module(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["add", "Net"])
 def test_a_function_or_class_of_a_file_is_named_by_it(module, name):
-    case = inputs.named(getattr(module, name))
+    case = inputs.case_from_callable(getattr(module, name))
 
     assert (case.workload, case.backend) == (f"{module.__file__}:{name}", "?")
 
@@ -42,26 +42,26 @@ def test_a_function_or_class_of_a_file_is_named_by_it(module, name):
 def test_a_file_below_this_folder_is_named_from_here(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    assert inputs.named(module.add).workload == "adding.py:add"
+    assert inputs.case_from_callable(module.add).workload == "adding.py:add"
 
 
 def test_what_a_fresh_process_cannot_find_is_refused(module):
     for thing in (module.short, module.inner(), module.Net.other, len, math.sqrt):
         with pytest.raises(UsageError, match="cannot be imported") as caught:
-            inputs.named(thing)
+            inputs.case_from_callable(thing)
         assert "FILE.py:NAME" in caught.value.hint
 
 
 def test_an_object_is_refused_with_what_to_do_instead(module):
     for thing in (module.Net(), functools.partial(module.add, 3), 7, None):
         with pytest.raises(UsageError, match="is no case") as caught:
-            inputs.named(thing)
-        assert "assay.live(model, example=…), or put a function" in caught.value.hint
+            inputs.case_from_callable(thing)
+        assert "assay.case_from_object(model, example=…), or put a function" in caught.value.hint
 
 
 def test_a_list_of_cases_is_no_case():
     with pytest.raises(UsageError, match="A list was given as one case"):
-        inputs.named(["mnist-mlp"])
+        inputs.case_from_callable(["mnist-mlp"])
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_an_evaluation_leaves_its_predictions_beside_the_result(place):
 
     *_, last = orders(made, place)
 
-    assert last == Evaluate(split="tune", first=9, file=str(place / modes.PREDICTIONS))
+    assert last == Evaluate(split="tune", first=9, file=str(place / modes.PREDICTIONS_FILE))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from assay.measure import monitoring
 from assay.measure.monitoring import Monitoring
-from assay.stats.pooling import joined_peaks
+from assay.stats.pooling import pool_peaks
 
 
 class Clock:
@@ -71,7 +71,7 @@ def test_a_dear_look_comes_more_rarely(tmp_path, thread):
 
     watch([Fake(0.1), dear], Clock(), tmp_path, 60.0)
 
-    assert dear.looks * 0.001 / 60 <= monitoring.SHARES[False] * 1.2
+    assert dear.looks * 0.001 / 60 <= monitoring.MAX_CPU_SHARE[False] * 1.2
     assert dear.looks >= 5
 
 
@@ -95,7 +95,7 @@ def test_a_clock_that_stands_still_costs_no_division(tmp_path):
 
 
 def test_the_kernels_mark_wins_over_what_was_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(monitoring, "_own_high_water", lambda: 1000)
+    monkeypatch.setattr(monitoring, "_own_peak_memory", lambda: 1000)
     made = Monitoring(1 << 30, tmp_path, [Fake(0.1, found={"rss": 5000})], Clock())
     made.look()
     usage = types.SimpleNamespace(ru_maxrss=9, ru_utime=1.5, ru_stime=0.5)
@@ -106,7 +106,7 @@ def test_the_kernels_mark_wins_over_what_was_seen(tmp_path, monkeypatch):
 
 
 def test_a_mark_inherited_from_the_parent_is_not_believed(tmp_path, monkeypatch):
-    monkeypatch.setattr(monitoring, "_own_high_water", lambda: 9 << 20)
+    monkeypatch.setattr(monitoring, "_own_peak_memory", lambda: 9 << 20)
     made = Monitoring(1 << 30, tmp_path, [Fake(0.1, found={"rss": 5e6})], Clock())
     made.look()
     usage = types.SimpleNamespace(ru_maxrss=9 << 10, ru_utime=0.0, ru_stime=0.0)
@@ -115,7 +115,7 @@ def test_a_mark_inherited_from_the_parent_is_not_believed(tmp_path, monkeypatch)
 
 
 def test_a_child_that_was_over_before_it_was_loaded_has_what_the_kernel_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(monitoring, "_own_high_water", lambda: 9 << 20)
+    monkeypatch.setattr(monitoring, "_own_peak_memory", lambda: 9 << 20)
     made = Monitoring(1 << 30, tmp_path, [Fake(0.1, found={"rss": 4096.0})], Clock())
     made.look()
     usage = types.SimpleNamespace(ru_maxrss=9 << 10, ru_utime=0.0, ru_stime=0.0)
@@ -133,7 +133,7 @@ def test_without_any_monitor_there_is_still_an_end(tmp_path):
 def test_amounts_of_several_processes_are_added_and_peaks_are_not():
     parts = [{"max_rss": 5.0, "energy_joules": 2.0}, {"max_rss": 7.0, "energy_joules": 3.0}]
 
-    assert joined_peaks(parts) == {"max_rss": 7.0, "energy_joules": 5.0}
+    assert pool_peaks(parts) == {"max_rss": 7.0, "energy_joules": 5.0}
 
 
 @pytest.mark.real

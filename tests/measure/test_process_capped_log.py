@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.measure.process import KeptLog
+from assay.measure.process import TruncatedLog
 
 
 def written(path, chunks, head=10, tail=10):
-    log = KeptLog(path, head=head, tail=tail)
+    log = TruncatedLog(path, head=head, tail=tail)
     for chunk in chunks:
         log.write(chunk)
     log.close()

@@ -10,7 +10,7 @@ import pytest
 
 from assay.core.errors import EndingError
 from assay.measure import program
-from assay.measure.program import Program, run_program, uninterrupted
+from assay.measure.program import Program, defer_signals, run_program
 from tests.measure.test_endings import gone
 
 
@@ -140,7 +140,7 @@ def told():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_within_is_heard_right_after(told, number):
-    with uninterrupted():
+    with defer_signals():
         signal.raise_signal(number)
         told.append("done")
 
@@ -148,7 +148,7 @@ def test_a_signal_within_is_heard_right_after(told, number):
 
 
 def test_a_signal_within_is_heard_though_the_work_failed(told):
-    with pytest.raises(ZeroDivisionError), uninterrupted():
+    with pytest.raises(ZeroDivisionError), defer_signals():
         signal.raise_signal(signal.SIGINT)
         raise ZeroDivisionError
 
@@ -159,7 +159,7 @@ def test_another_thread_hears_no_signals_and_changes_no_handler():
     handlers = []
 
     def work():
-        with uninterrupted():
+        with defer_signals():
             handlers.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

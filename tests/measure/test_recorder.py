@@ -16,7 +16,7 @@ from assay.core.records import Case, Environment, Plan, Procedure, Query, Result
 from assay.core.registry import open_store
 from assay.measure.machine import doctor, environment
 from assay.measure.machine.doctor import Checkup, Peak
-from assay.measure.recorder import new_run, resumable, resumed_run
+from assay.measure.recorder import check_resumable, new_run, reopen_run
 from assay.stats import summary
 from assay.stores.runs import COMPARISON, RACE, verb_of
 
@@ -110,7 +110,9 @@ def test_a_result_is_kept_with_the_plans_label_the_tags_of_both_and_the_peaks(ho
 
 def visit(home, *peaks):
     """As if the doctor had been here."""
-    found = Checkup(when="2026-01-01", machine=environment.here().machine, peaks=peaks)
+    found = Checkup(
+        when="2026-01-01", machine=environment.current_environment().machine, peaks=peaks
+    )
     home.mkdir()
     (home / doctor.FILE).write_bytes(codec.encode(found))
 
@@ -124,7 +126,7 @@ def test_a_result_is_summarized_once_however_often_it_is_read(home, monkeypatch)
     with new_run(PLAN, home) as run:
         batch = [ended(run), ended(run)]
         list(run.record([(None, batch)]))
-    again = [assay.readings(home=home) for _ in range(2)]
+    again = [assay.read_results(home=home) for _ in range(2)]
 
     assert calls == [result.id for result in batch]
     assert [len(readings) for readings in again] == [2, 2]
@@ -141,7 +143,7 @@ def test_results_of_before_are_known_but_for_the_interrupted(home):
     with pytest.raises(KeyboardInterrupt), new_run(PLAN, home) as run:
         list(run.record([(None, [ended(run), ended(run, "failed"), ended(run, "interrupted")])]))
 
-    with resumed_run(run.name, home) as again:
+    with reopen_run(run.name, home) as again:
         found = [result.status for result in again.results()]
 
     assert found == ["ok", "failed"]
@@ -152,7 +154,7 @@ def test_a_second_measurer_of_a_run_is_refused(home):
     with (
         new_run(PLAN, home) as run,
         pytest.raises(UsageError, match=f"Run {run.name} is being measured by another assay") as no,
-        resumed_run(run.name, home),
+        reopen_run(run.name, home),
     ):
         pytest.fail("two measure one run")
 
@@ -163,7 +165,7 @@ def test_a_run_whose_measurer_failed_can_be_taken_up(home):
     with pytest.raises(ZeroDivisionError), new_run(PLAN, home) as run:
         raise ZeroDivisionError
 
-    with resumed_run(run.name, home) as again:
+    with reopen_run(run.name, home) as again:
         assert again.new_case().id == f"{run.name}/001"
 
 
@@ -196,7 +198,9 @@ def runs(tmp_path_factory):
 def test_the_verb_that_made_a_run_may_go_on_with_it(runs, verb):
     home, made = runs
 
-    assert {resumable(text, verb, home) for text in (made[verb], made[verb][-4:])} == {made[verb]}
+    assert {check_resumable(text, verb, home) for text in (made[verb], made[verb][-4:])} == {
+        made[verb]
+    }
 
 
 @pytest.mark.parametrize("verb", LOST)
@@ -204,7 +208,7 @@ def test_what_does_not_say_what_it_was_begun_with_is_not_gone_on_with(runs, verb
     home, made = runs
 
     with pytest.raises(UsageError, match="did not store its options") as refused:
-        resumable(made[verb], verb, home)
+        check_resumable(made[verb], verb, home)
 
     assert refused.value.hint == ADVICE[verb]
 
@@ -214,7 +218,7 @@ def test_another_verb_is_refused_and_told_what_goes_on_with_it(runs, maker, othe
     home, made = runs
 
     with pytest.raises(UsageError) as refused:
-        resumable(made[maker], other, home)
+        check_resumable(made[maker], other, home)
 
     assert (str(refused.value), refused.value.hint) == (
         f"Run {made[maker]} was made by assay {maker}, so assay {other} cannot resume it.",
@@ -224,7 +228,7 @@ def test_another_verb_is_refused_and_told_what_goes_on_with_it(runs, maker, othe
 
 def test_a_run_that_is_not_there_is_refused(runs):
     with pytest.raises(UsageError, match="There is no run named 'nowhere'"):
-        resumable("nowhere", "run", runs[0])
+        check_resumable("nowhere", "run", runs[0])
 
 
 @pytest.mark.parametrize(
@@ -256,4 +260,4 @@ def test_a_run_is_none_of_another_verb_for_a_tag_its_user_chose(home, tags):
     with new_run(Plan(cases=(CASE,), tags=tags, verb="run"), home) as run:
         pass
 
-    assert resumable("last", "run", home) == run.name
+    assert check_resumable("last", "run", home) == run.name

@@ -40,7 +40,7 @@ def interrupting():
 def test_cases_come_in_the_plans_order_and_each_is_kept_before_the_next_begins(home, endings):
     found = run_cases(planned(endings, "fine", "exits", "raises"), home, quiet)
 
-    kept = [(one.result.status, len(assay.readings(home=home))) for one in found]
+    kept = [(one.result.status, len(assay.read_results(home=home))) for one in found]
 
     assert kept == [("ok", 1), ("crashed", 2), ("failed", 3)]
 
@@ -69,7 +69,7 @@ def test_an_interrupt_is_kept_and_ends_the_run(home, endings, interrupting):
     with pytest.raises(KeyboardInterrupt, match="by Ctrl-C"):
         list(run_cases(planned(endings, *names), home, interrupting(20)))
 
-    found = [(r.result.case.params["size"], r.result.status) for r in assay.readings(home=home)]
+    found = [(r.result.case.params["size"], r.result.status) for r in assay.read_results(home=home)]
     assert found == [(10, "ok"), (20, "interrupted")]
 
 
@@ -93,7 +93,7 @@ def test_another_verbs_run_is_refused_at_once(home, endings):
 
 def test_a_result_says_how_its_size_was_found_and_what_was_requested(home, tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text("def work(batch_size=4):\n    return lambda: None\n")
-    monkeypatch.setattr(batch_size, "_ending", lambda case, *_: fits(6, case))
+    monkeypatch.setattr(batch_size, "_ending_reason", lambda case, *_: fits(6, case))
     cases = plan.expand_cases([f"{tmp_path}/own.py:work:batch_size=max@python"])
 
     made = Plan(cases=cases, procedure=QUICK, evaluation=Evaluation())

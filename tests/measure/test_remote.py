@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from contextlib import nullcontext
 
-from assay.core.executor import CasePlace, LostUnit, Unit
+from assay.core.executor import CaseDir, NodeLost, RemoteTask
 from assay.core.progress import ignore
 from assay.core.records import Case, Plan, Procedure
 from assay.measure import plan, remote
@@ -15,7 +15,7 @@ QUICK = Procedure(samples=2, steps_per_sample=1)
 
 
 def place(folder, number=1):
-    made = CasePlace(f"run/{number:03d}", folder / "runs" / "run" / f"{number:03d}")
+    made = CaseDir(f"run/{number:03d}", folder / "runs" / "run" / f"{number:03d}")
     made.folder.mkdir(parents=True)
     return made
 
@@ -29,7 +29,7 @@ class InPlace:
     def spread(self, units):
         for number, unit in enumerate(units, 1):
             function, args = pickle.loads(pickle.dumps((unit.function, unit.args)))
-            found = LostUnit("lost 3 times") if number == self._lost else None
+            found = NodeLost("lost 3 times") if number == self._lost else None
             yield (
                 unit,
                 found or pickle.loads(pickle.dumps(function(unit.places, unit.progress, *args))),
@@ -80,8 +80,8 @@ def test_what_is_not_on_the_node_is_said_of_the_case(tmp_path):
 def test_a_unit_says_where_its_files_go(tmp_path):
     made = place(tmp_path)
     case = Case(workload="w", backend="python", key="w@python")
-    unit = Unit(print, (), case, (made,), ignore)
+    unit = RemoteTask(print, (), case, (made,), ignore)
 
-    found = remote.ending(unit, Plan(cases=(case,)), "crashed", "gone")
+    found = remote.failed_result(unit, Plan(cases=(case,)), "crashed", "gone")
 
     assert (found.id, found.status, found.reason) == ("run/001", "crashed", "gone")

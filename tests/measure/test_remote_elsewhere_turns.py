@@ -9,10 +9,10 @@ import pytest
 import assay
 from assay.commands.ab import loop
 from assay.commands.race import api as race
-from assay.commands.race.ranking import terms
-from assay.commands.race.state import HeatContext, _shift
+from assay.commands.race.ranking import decision_rule
+from assay.commands.race.state import HeatContext, _shift_deadlines
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.executor import CasePlace, LostUnit
+from assay.core.executor import CaseDir, NodeLost
 from assay.core.records import Case, Plan, Procedure
 from assay.measure import remote
 from assay.measure.case import HeatEntry
@@ -52,18 +52,18 @@ def test_a_race_has_its_heats_there(endings, home, in_place):
 
 
 def test_times_are_sent_as_seconds_from_now():
-    case, place = Case(workload="w", backend="b"), CasePlace("run/001", Path())
+    case, place = Case(workload="w", backend="b"), CaseDir("run/001", Path())
     entries = [HeatEntry("w", case, place, deadline=deadline) for deadline in (110.0, 120.0)]
-    context = HeatContext(Plan(cases=(case,)), Procedure(), terms(2, 0.02), 130.0)
+    context = HeatContext(Plan(cases=(case,)), Procedure(), decision_rule(2, 0.02), 130.0)
 
-    entries, sent = _shift(entries, context, -100.0)
+    entries, sent = _shift_deadlines(entries, context, -100.0)
 
     assert (sent.deadline, [entry.deadline for entry in entries]) == (30.0, [10.0, 20.0])
 
 
 def test_a_heat_that_is_lost_every_time_ends_the_race(endings, home, in_place, monkeypatch):
     monkeypatch.setattr(
-        InPlace, "spread", lambda self, units: ((unit, LostUnit("lost 3 times")) for unit in units)
+        InPlace, "spread", lambda self, units: ((unit, NodeLost("lost 3 times")) for unit in units)
     )
     with pytest.raises(NotPossibleError, match="was lost 3 times"):
         list(assay.race(f"{endings}:fine@python", over={"size": [1, 2]}, on="ray://there"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.records import Case, Environment, Procedure, Samples
 from assay.measure import result_builder
 from assay.measure.result_builder import ResultBuilder
@@ -15,7 +15,7 @@ CASE = Case(workload="fake", backend="fake", key="fake@fake")
 @pytest.fixture
 def builder(tmp_path, monkeypatch):
     monkeypatch.setattr(result_builder, "_environment", lambda case, folder: Environment())
-    return ResultBuilder(CASE, Procedure(), CasePlace("run/001", tmp_path))
+    return ResultBuilder(CASE, Procedure(), CaseDir("run/001", tmp_path))
 
 
 def test_values_of_one_kind_are_joined_whatever_came_between(builder):

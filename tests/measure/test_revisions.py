@@ -18,7 +18,7 @@ def test_commits_between_are_in_order_with_both_ends(tmp_path):
     (tmp_path / "w.py").touch()
     case = Case(workload=f"{tmp_path}/w.py:work", backend="python")
 
-    found = revisions.between(case, made[1], made[3])
+    found = revisions.find_revisions(case, made[1], made[3])
 
     assert found == revisions.Revisions("commit", "", tuple(made[1:]))
 

@@ -13,7 +13,7 @@ from assay.core.messages import Calibrate, LateFacts, Opened, ProfileSteps, Take
 from assay.core.progress import Progress, ignore
 from assay.core.records import Procedure, Samples
 from assay.measure import modes
-from assay.stats.estimates import so_far
+from assay.stats.estimates import running_estimate
 from assay.testing import ClockedWorker, FakeCase, FakeClock, FakeSession, FakeWorker
 
 
@@ -54,7 +54,7 @@ def test_quiet_steps_need_few_samples():
 
 def test_sampling_goes_on_until_the_target_is_reached():
     taken = values(run(FakeWorker(noisy(0.05)), target=0.01, budget=60.0), "steady")
-    assert so_far(taken).half_width <= 0.01 * so_far(taken).value
+    assert running_estimate(taken).half_width <= 0.01 * running_estimate(taken).value
 
 
 def test_sampling_ends_when_the_budget_is_spent():
@@ -81,7 +81,7 @@ def test_warm_up_takes_no_more_than_its_share_of_the_budget():
 def test_late_step_change_is_not_in_the_estimate():
     changed = noisy(0.01) * np.where(np.arange(5000) < 90, 1.3, 1.0)
     taken = values(run(FakeWorker(changed)), "steady")
-    assert so_far(taken).value == pytest.approx(0.01, rel=0.01)
+    assert running_estimate(taken).value == pytest.approx(0.01, rel=0.01)
 
 
 def test_value_is_the_mean_of_the_steps_in_a_sample():
@@ -113,7 +113,7 @@ def test_clock_that_jumps_once_ends_nothing(odd):
     seconds = noisy(0.01)
     seconds[100] = odd
     taken = values(run(FakeWorker(seconds)), "steady")
-    assert so_far(taken).value == pytest.approx(0.01, rel=0.01)
+    assert running_estimate(taken).value == pytest.approx(0.01, rel=0.01)
 
 
 def test_progress_tells_the_estimate():
@@ -173,7 +173,7 @@ def test_which_number_it_is_is_not_drawn_by_lot():
     for seed in range(30):
         slow = np.random.default_rng(seed).random(4000) < 0.3
         taken = clocked(np.where(slow, 0.006, 0.004).tolist())
-        assert so_far(taken).value == pytest.approx(0.004, rel=0.001)
+        assert running_estimate(taken).value == pytest.approx(0.004, rel=0.001)
 
 
 @pytest.mark.parametrize("height", [0.05, 0.2, 1.0])
@@ -188,7 +188,7 @@ def test_samples_are_taken_until_a_slow_warm_up_is_over(height):
             lambda now, noise=noise: next(noise) * (1 + height * math.exp(-now / 0.7)),
         )
         pieces = run(ClockedWorker(session, clock))
-        found = so_far(values(pieces, "steady"), values(pieces, "warmup"))
+        found = running_estimate(values(pieces, "steady"), values(pieces, "warmup"))
         held += found.low <= 0.004 <= found.high
     assert held >= 17
 
@@ -198,4 +198,4 @@ def test_a_wait_is_hidden_where_there_is_one():
     session = FakeSession(clock, noisy(0.003, 0.004, 20_000).tolist(), seconds_to_refill=0.0002)
     pieces = run(ClockedWorker(session, clock))
     assert pieces[-2].steps > 15
-    assert so_far(values(pieces, "steady")).value == pytest.approx(0.004, rel=0.004)
+    assert running_estimate(values(pieces, "steady")).value == pytest.approx(0.004, rel=0.004)

@@ -27,7 +27,7 @@ CASE = resolve(parse_case("mnist-mlp@jax"))
 def test_a_cache_is_there_while_a_run_that_shares_is_measured(tmp_path, verb, cold, shared):
     plan = Plan(cases=(CASE,), procedure=Procedure(cold=cold), verb=verb)
 
-    with shared_cache.beside_cases(tmp_path, plan):
+    with shared_cache.shared_cache_dir(tmp_path, plan):
         found = shared_cache.variables(tmp_path / "001")
         assert (shared_cache.SHARED_CACHE in found) == shared
         assert ("TORCHINDUCTOR_FORCE_DISABLE_CACHES" in found) != shared
@@ -44,10 +44,10 @@ def test_weights_are_shared_where_a_net_is_opened_again(tmp_path, cases, process
     other = resolve(parse_case("mnist-mlp:batch_size=8@torch"))
     plan = Plan(cases=(CASE, other)[:cases], procedure=procedure, verb="run")
 
-    with shared_cache.beside_cases(tmp_path, plan):
+    with shared_cache.shared_cache_dir(tmp_path, plan):
         for folder in (tmp_path / "001", tmp_path / "001" / "process-1"):
             found = shared_cache.variables(folder)
-            assert (shared_cache.KEPT_WEIGHTS in found) == shared
+            assert (shared_cache.CACHED_WEIGHTS in found) == shared
             assert shared_cache.SHARED_CACHE not in found
 
     assert not (tmp_path / shared_cache.WEIGHTS).exists()
@@ -59,7 +59,7 @@ def test_a_comparison_shares_what_it_compiles_and_says_so(endings, home):
     with closing(open_store()) as store:
         results = sorted(store.results(Query()), key=lambda result: result.id)
 
-    assert shared_cache.NOTE in found.notes
+    assert shared_cache.SHARED_NOTE in found.notes
     assert [result.facts["compiled_code"] for result in results] == ["shared"] * 2
     for result in results:
         assert sum(result.phases.values()) == pytest.approx(result.seconds, abs=0.05)
@@ -98,4 +98,4 @@ def test_the_time_of_a_build_that_fails_is_building(endings):
 def test_who_asks_for_the_first_step_gets_it_cold(endings):
     *_, found = assay.ab(f"{endings}:fine", aa=True, metric="first_step", pairs=1, budget=5)
 
-    assert shared_cache.NOTE not in found.notes
+    assert shared_cache.SHARED_NOTE not in found.notes

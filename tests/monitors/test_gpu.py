@@ -9,7 +9,7 @@ import pytest
 from assay.monitors.gpu import GpuMonitor
 from assay.monitors.gpu_energy import GpuEnergyMonitor
 from assay.monitors.sources import amd, nvidia_smi, nvml
-from assay.monitors.sources.gpu_sample import Look
+from assay.monitors.sources.gpu_sample import GpuSample
 
 
 class Looks:
@@ -33,7 +33,7 @@ def clock(*times):
 
 
 def test_only_gpus_that_the_case_uses_are_counted():
-    used, idle = Look(power=300.0, memory=7.0), Look(power=70.0)
+    used, idle = GpuSample(power=300.0, memory=7.0), GpuSample(power=70.0)
 
     found = GpuMonitor(Looks([used, idle]), clock(0.0, 1.0)).sample([1])
 
@@ -41,13 +41,15 @@ def test_only_gpus_that_the_case_uses_are_counted():
 
 
 def test_where_the_driver_names_no_process_all_are_counted():
-    found = GpuMonitor(Looks([Look(power=300.0), Look(power=70.0)]), clock(0.0, 1.0)).sample([1])
+    found = GpuMonitor(
+        Looks([GpuSample(power=300.0), GpuSample(power=70.0)]), clock(0.0, 1.0)
+    ).sample([1])
 
     assert found["gpu_power"] == 370.0
 
 
 def test_the_memory_of_each_gpu_is_told_by_its_number():
-    looks = [Look(memory_used=3.0, memory=1.0), Look(memory_used=6.0)]
+    looks = [GpuSample(memory_used=3.0, memory=1.0), GpuSample(memory_used=6.0)]
 
     found = GpuMonitor(Looks(looks), clock(0.0, 1.0)).sample([1])
 
@@ -56,7 +58,7 @@ def test_the_memory_of_each_gpu_is_told_by_its_number():
 
 
 def test_a_gpu_whose_line_came_alone_keeps_its_number():
-    found = GpuMonitor(Looks([Look(memory_used=6.0, number=1)]), clock(0.0, 1.0)).sample([1])
+    found = GpuMonitor(Looks([GpuSample(memory_used=6.0, number=1)]), clock(0.0, 1.0)).sample([1])
 
     assert found["gpu1_memory_used"] == 6.0
     assert "gpu0_memory_used" not in found
@@ -76,14 +78,17 @@ class Counting(Looks):
 
 
 def test_energy_is_the_counters_rise_on_the_gpus_used():
-    source = Counting([[Look(memory=5.0), Look()]], [100.0, 50.0], [160.0, 90.0])
+    source = Counting([[GpuSample(memory=5.0), GpuSample()]], [100.0, 50.0], [160.0, 90.0])
 
     assert GpuEnergyMonitor(source).sample([1]) == {"gpu_energy": 60.0}
 
 
 def test_a_gpu_once_used_counts_to_the_end():
     source = Counting(
-        [[Look(memory=5.0), Look()], [Look(), Look()]], [0.0, 0.0], [1.0, 9.0], [2.0, 9.0]
+        [[GpuSample(memory=5.0), GpuSample()], [GpuSample(), GpuSample()]],
+        [0.0, 0.0],
+        [1.0, 9.0],
+        [2.0, 9.0],
     )
     monitor = GpuEnergyMonitor(source)
     monitor.sample([1])
@@ -100,26 +105,31 @@ def test_gpus_without_counters_have_no_energy_monitor(monkeypatch):
 
 
 def test_where_a_counter_is_power_is_not_added_up():
-    monitor = GpuMonitor(Counting([[Look(power=50.0)]]), clock(0.0, 1.0))
+    monitor = GpuMonitor(Counting([[GpuSample(power=50.0)]]), clock(0.0, 1.0))
 
     assert "gpu_energy" not in monitor.sample([])
 
 
 def test_without_a_counter_energy_is_power_times_time():
-    monitor = GpuMonitor(Looks([Look(power=50.0)], [Look(power=50.0)]), clock(0.0, 1.0, 3.0))
+    monitor = GpuMonitor(
+        Looks([GpuSample(power=50.0)], [GpuSample(power=50.0)]), clock(0.0, 1.0, 3.0)
+    )
     monitor.sample([])
 
     assert monitor.sample([])["gpu_energy"] == 150.0
 
 
 def test_a_clock_that_goes_back_adds_no_energy():
-    monitor = GpuMonitor(Looks([Look(power=50.0)]), clock(9.0, 1.0))
+    monitor = GpuMonitor(Looks([GpuSample(power=50.0)]), clock(9.0, 1.0))
 
     assert monitor.sample([])["gpu_energy"] == 0.0
 
 
 def test_unequal_gpus_are_told_by_what_limits():
-    a, b = Look(clock=1.9e9, temperature=50.0), Look(clock=1.2e9, temperature=80.0, throttled=True)
+    a, b = (
+        GpuSample(clock=1.9e9, temperature=50.0),
+        GpuSample(clock=1.2e9, temperature=80.0, throttled=True),
+    )
 
     found = GpuMonitor(Looks([a, b]), clock(0.0, 1.0)).sample([])
 
@@ -176,7 +186,7 @@ def test_nvml_is_read_in_si_units():
 
     (look,) = source.samples([5])
 
-    assert look == Look(power=250.0, clock=1.5e9, throttled=True, memory=100.0)
+    assert look == GpuSample(power=250.0, clock=1.5e9, throttled=True, memory=100.0)
 
 
 def test_nvmls_energy_is_in_joules_and_nothing_where_refused():
@@ -202,7 +212,7 @@ def test_processes_of_others_and_memory_not_told_leave_it_unknown():
 
 
 def test_a_gpu_that_answers_nothing_is_an_empty_look():
-    assert nvml.NvmlSource(library()).samples([5]) == [Look()]
+    assert nvml.NvmlSource(library()).samples([5]) == [GpuSample()]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +221,7 @@ def test_a_gpu_that_answers_nothing_is_an_empty_look():
         (
             "0, 61.5, 97, 1024, 1410, 45, 0x0000000000000004",
             0,
-            Look(
+            GpuSample(
                 power=61.5,
                 utilization=97.0,
                 memory_used=2.0**30,
@@ -223,12 +233,12 @@ def test_a_gpu_that_answers_nothing_is_an_empty_look():
         (
             "1, [N/A], [Not Supported], 0, [Unknown Error], nan, [N/A]",
             1,
-            Look(memory_used=0.0),
+            GpuSample(memory_used=0.0),
         ),
-        ("No devices were found", -1, Look()),
-        ("", -1, Look()),
-        ("Failed to initialize NVML: Driver/library version mismatch", -1, Look()),
-        ("a, b, c, d, e, f, g", -1, Look()),
+        ("No devices were found", -1, GpuSample()),
+        ("", -1, GpuSample()),
+        ("Failed to initialize NVML: Driver/library version mismatch", -1, GpuSample()),
+        ("a, b, c, d, e, f, g", -1, GpuSample()),
     ],
 )
 def test_lines_of_nvidia_smi(line, number, look):
@@ -289,7 +299,7 @@ def test_amd_is_read_from_the_kernels_files(tmp_path):
 
     (look,) = amd.source(tmp_path).samples([])
 
-    assert look == Look(power=150.0, utilization=42, memory_used=4096, temperature=65.0)
+    assert look == GpuSample(power=150.0, utilization=42, memory_used=4096, temperature=65.0)
 
 
 def test_without_amd_cards_there_is_no_source(tmp_path):

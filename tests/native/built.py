@@ -6,20 +6,20 @@ import subprocess
 
 import numpy as np
 
-from assay.native.build import Built, build
-from assay.native.emit import Emitted, emit
-from assay.native.library import Loaded
-from assay.native.passes.pipeline import optimized
+from assay.native.build import ModelFiles, build
+from assay.native.emit import ModelSource, emit
+from assay.native.library import LoadedModel
+from assay.native.passes.pipeline import optimize
 
 
-def compiled(graph, tools, cache) -> tuple[Emitted, Built]:
-    emitted = emit(optimized(graph))
+def compiled(graph, tools, cache) -> tuple[ModelSource, ModelFiles]:
+    emitted = emit(optimize(graph))
     return emitted, build(emitted, tools, cache)
 
 
 def loaded_outputs(emitted, built, images, batch, threads=1, kernels="auto"):
     """By the library, in batches of which the last may be a tail; kernels are guessed."""
-    engine = Loaded(built, emitted, batch, threads, kernels, seconds=0)
+    engine = LoadedModel(built, emitted, batch, threads, kernels, seconds=0)
     parts = [engine.run(images[at : at + batch])[0] for at in range(0, len(images), batch)]
     engine.close()
     return np.concatenate(parts)

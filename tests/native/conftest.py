@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.native.toolchain import SANITIZED, toolchain
+from assay.native.toolchain import SANITIZE_FLAGS, toolchain
 
 RACES = ("-O1", "-fsanitize=thread")
 
@@ -31,5 +31,5 @@ def checked_tools():
 def raced_tools():
     """With ThreadSanitizer."""
     tools = toolchain("portable", sanitize=True)
-    flags = tuple(flag for flag in tools.flags if flag not in SANITIZED)
+    flags = tuple(flag for flag in tools.flags if flag not in SANITIZE_FLAGS)
     return msgspec.structs.replace(tools, flags=(*flags, *RACES))

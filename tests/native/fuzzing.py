@@ -23,8 +23,8 @@ from assay.core.errors import UsageError
 from assay.measure.compiler.agreement import ALLOWED, distance
 from assay.native import reference
 from assay.native.build import runtime_parts
-from assay.native.capture import answers, capture
-from assay.native.passes.pipeline import optimized
+from assay.native.capture import capture, reference_outputs
+from assay.native.passes.pipeline import optimize
 from assay.native.toolchain import onednn_folder, toolchain
 from tests.native.by_others import by_onnxruntime
 from tests.native.keras_models import draw
@@ -47,7 +47,7 @@ def wrong(keras, seeds, cache, folder):
         if unfit:
             found.append(f"{seed}: not refused")
         else:
-            drawn[seed] = (graph, answers(model, graph))
+            drawn[seed] = (graph, reference_outputs(model, graph))
     built = build_many([graph for graph, _ in drawn.values()], toolchain("auto"), cache, folder)
     for (seed, (graph, told)), made in zip(drawn.items(), built, strict=True):
         found += judged(seed, graph, told, made)
@@ -57,7 +57,7 @@ def wrong(keras, seeds, cache, folder):
 def judged(seed, graph, told, made):
     kernels = ("auto", "portable", "onednn") if onednn_folder() else ("portable",)
     found = {
-        "reference": reference.outputs(optimized(graph), *told.inputs, dtype=np.float64),
+        "reference": reference.outputs(optimize(graph), *told.inputs, dtype=np.float64),
         "onnx": by_onnxruntime(graph, told.inputs),
         "in a team": by_library(*made, told.inputs, batch=1, threads=2),
         **{kind: by_library(*made, told.inputs, kind) for kind in kernels},

@@ -7,11 +7,11 @@ import numpy as np
 from assay.native import ops, reference
 from assay.native.build import build
 from assay.native.emit import emit
-from assay.native.graph_builder import Building
-from assay.native.knobs.apply import applied
+from assay.native.graph_builder import GraphBuilder
+from assay.native.knobs.apply import apply_knobs
 from assay.native.knobs.table import KNOBS
-from assay.native.library import Loaded
-from assay.native.passes.pipeline import optimized
+from assay.native.library import LoadedModel
+from assay.native.passes.pipeline import optimize
 from tests.native.rounding import rounding
 
 COUNT = 3  # items
@@ -25,7 +25,7 @@ class Drawn:
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
-        self.building = Building()
+        self.building = GraphBuilder()
         self.outputs = []
 
     def constant(self, *shape):
@@ -95,7 +95,7 @@ class Drawn:
         self.outputs.append(self.followed(self.building.add(name, op, value)))
 
     def graph(self):
-        return optimized(self.building.graph("drawn", self.outputs))
+        return optimize(self.building.graph("drawn", self.outputs))
 
 
 def drawn(seed, numbers):
@@ -143,7 +143,7 @@ def wrong(computed, meant, knobs, items, tools, cache, threads=1):
 def of_program(graph, items, tools, cache, threads):
     """Its outputs, and what computed each node."""
     emitted = emit(graph)
-    engine = Loaded(build(emitted, tools, cache), emitted, COUNT, threads, seconds=0)
+    engine = LoadedModel(build(emitted, tools, cache), emitted, COUNT, threads, seconds=0)
     found = engine.run(*items), engine.kernels
     engine.close()
     return found
@@ -151,7 +151,7 @@ def of_program(graph, items, tools, cache, threads):
 
 def with_knobs(graph, knobs):
     items = items_for(graph)
-    return applied(graph, knobs, items), items
+    return apply_knobs(graph, knobs, items), items
 
 
 def byte_chain(seed, filters):
@@ -165,5 +165,5 @@ def byte_chain(seed, filters):
     third = made.add(total, made.same(second, filters, 1), second)
     fourth = made.add(relu, made.same(third, filters, 3))
     last = made.same(made.add(ops.PoolOp("max", (2, 2), (2, 2)), fourth), 5, 1)
-    graph = optimized(made.building.graph("drawn", [last]))
+    graph = optimize(made.building.graph("drawn", [last]))
     return graph, {node.name: 13 for node in graph.nodes if isinstance(node.op, ops.ConvOp)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from assay.native import ops
-from assay.native.graph_builder import Building
+from assay.native.graph_builder import GraphBuilder
 
 
 class Making:
     def __init__(self, *shape):
         self.random = np.random.default_rng(3)
-        self.building = Building()
+        self.building = GraphBuilder()
         self.input = self.building.add_input("input", shape).value
 
     def constant(self, *shape):

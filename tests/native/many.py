@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.native.build import RUNTIME, Built, runtime_parts, write_weights
+from assay.native.build import RUNTIME, ModelFiles, runtime_parts, write_weights
 from assay.native.emit import emit
-from assay.native.library import Loaded
-from assay.native.passes.pipeline import optimized
+from assay.native.library import LoadedModel
+from assay.native.passes.pipeline import optimize
 from assay.native.run_program import program_outputs
 
 WHICH = "ASSAY_TEST_NET"  # the variable that says which of them it is
@@ -27,7 +27,7 @@ const char* const assay::model_name = "many";
 
 def build_many(graphs, tools, cache, folder: Path):
     """Each graph as (Emitted, Built): a folder of its own, with links to the one program."""
-    emitted = [emit(optimized(graph)) for graph in graphs]
+    emitted = [emit(optimize(graph)) for graph in graphs]
     nets = "".join(_described(number, each) for number, each in enumerate(emitted))
     (folder / "many.cpp").write_text(HEAD + nets + _choice(len(emitted)))
     tools.compile(folder / "many.cpp", folder / "many.o", RUNTIME, "-O0", "-Wno-unused")
@@ -63,7 +63,7 @@ def _placed(folder, number, emitted):
         os.link(path, place / path.name, follow_symlinks=False)
     with open(place / "many.weights", "wb") as file:
         write_weights(file, emitted.constants)
-    return Built(folder=place, name="many", cached=False)
+    return ModelFiles(folder=place, name="many", cached=False)
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def by_library(emitted, built, inputs, kernels="auto", batch=0, threads=1):
     """Outputs of all inputs in batches, the last of which may be smaller."""
     batch = batch or len(inputs[0])
     with _chosen(built):
-        engine = Loaded(built, emitted, batch, threads, kernels, seconds=0)
+        engine = LoadedModel(built, emitted, batch, threads, kernels, seconds=0)
         parts = [
             engine.run(*(each[at : at + batch] for each in inputs))
             for at in range(0, len(inputs[0]), batch)

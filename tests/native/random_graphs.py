@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assay.native import ops
 from assay.native.graph import Graph
-from assay.native.graph_builder import Building
+from assay.native.graph_builder import GraphBuilder
 
 KINDS = ("relu", "tanh", "sigmoid", "elu", "selu", "gelu", "gelu_tanh", "silu", "softplus")
 KINDS += ("softsign", "exponential", "hard_sigmoid", "hard_silu", "mish", "square", "abs", "erf")
@@ -19,7 +19,7 @@ class Drawn:
     def __init__(self, draw, seed):
         self.draw = draw
         self.random = np.random.default_rng(seed)
-        self.building = Building()
+        self.building = GraphBuilder()
         self.images = []
 
     def constant(self, shape, low=-1.0, high=1.0):

@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 
 from assay.native import ops, reference
-from assay.native.activations import activated
+from assay.native.activations import apply_activation
 from assay.native.operations import definition_of
-from assay.native.operations.definition import padded
-from assay.native.operations.matmul import perforated
-from assay.native.operations.pooling import pooled
+from assay.native.operations.definition import pad_borders
+from assay.native.operations.matmul import apply_perforation
+from assay.native.operations.pooling import apply_pool
 
 UNIT = 2.0**-24  # half of float32's last place, of a number near 1
 # Roundings have either sign, so that of many terms the sum is off by about UNIT of their absolute
@@ -30,7 +30,7 @@ PLACES = 8  # of an activation, in units: the runtime's are within 4 of the last
 def rounding(graph, kernels, items):
     """Of each output, an array: what may be between it and exact arithmetic. `kernels` has the name
     of what computes each node."""
-    values = reference.computed(graph, *items, dtype=np.float64)
+    values = reference.compute_values(graph, *items, dtype=np.float64)
     off = {value.name: 0 * values[value.name] for value in graph.inputs}
     for node, kernel in zip(graph.nodes, kernels, strict=True):
         inputs = [values[name] for name in node.inputs]
@@ -44,7 +44,7 @@ def _sums(node, graph, inputs, off, kernel):
     constants = {name: array.astype(np.float64) for name, array in graph.constants.items()}
     exact = definition_of(node.op).compute(node.op, inputs, constants)
     if isinstance(node.op, ops.PoolOp):
-        return exact, pooled(node.op, off[0])
+        return exact, apply_pool(node.op, off[0])
     if isinstance(node.op, ops.CastOp | ops.ReshapeOp):
         return exact, definition_of(node.op).compute(node.op, off, constants)
     if isinstance(node.op, ops.BinaryOp) and node.op.kind == "add":
@@ -77,7 +77,7 @@ def _after_bytes(op, image, zero, constants):
     if isinstance(op, ops.DenseOp):
         return np.abs(_linear(op, image, constants)) + 2 * np.abs(added)
     whole = msgspec.structs.replace(op, perforation=(1, 1, 0))
-    return perforated(np.abs(_linear(whole, image, constants)), op) + 2 * np.abs(added)
+    return apply_perforation(np.abs(_linear(whole, image, constants)), op) + 2 * np.abs(added)
 
 
 def _followed(node, inputs, off, sums):
@@ -89,21 +89,26 @@ def _followed(node, inputs, off, sums):
             may = may + off[node.inputs[-1]] + UNIT * np.abs(exact)
         elif isinstance(post, ops.ActivationOp):
             may = _activated(post, exact, may)
-            exact = activated(post, exact)
+            exact = apply_activation(post, exact)
         else:
-            exact, may = pooled(post, exact), pooled(post, may)
+            exact, may = apply_pool(post, exact), apply_pool(post, may)
     return exact, may
 
 
 def _activated(post, exact, may):
-    sides = [np.abs(activated(post, exact + side) - activated(post, exact)) for side in (may, -may)]
-    return np.maximum(*sides) + PLACES * UNIT * np.maximum(np.abs(activated(post, exact)), UNIT)
+    sides = [
+        np.abs(apply_activation(post, exact + side) - apply_activation(post, exact))
+        for side in (may, -may)
+    ]
+    return np.maximum(*sides) + PLACES * UNIT * np.maximum(
+        np.abs(apply_activation(post, exact)), UNIT
+    )
 
 
 def _kept(node, exact, may):
     if node.dtype != "uint8":
         return may
-    sides = [reference.as_kept(node, exact + side) for side in (may, -may)]
+    sides = [reference.fake_quantize(node, exact + side) for side in (may, -may)]
     return np.abs(sides[0] - sides[1])
 
 
@@ -124,9 +129,9 @@ def _winograd(op, image, weight, kernel):
     high, wide = (image.shape[2 + i] + op.pads[i] + op.pads[2 + i] - window + 1 for i in (0, 1))
     down, across = -(-high // kept), -(-wide // kept)
     wanted = [n * kept + window - 1 for n in (down, across)]
-    laid = padded(np.abs(image), op.pads, 0)
+    laid = pad_borders(np.abs(image), op.pads, 0)
     more = [max(0, n - laid.shape[2 + i]) for i, n in enumerate(wanted)]
-    laid = padded(laid, (0, 0, *more), 0)
+    laid = pad_borders(laid, (0, 0, *more), 0)
     tiles = np.lib.stride_tricks.sliding_window_view(laid, (size, size), (2, 3))
     tiles = tiles[:, :, ::kept, ::kept][:, :, :down, :across]
     filters = np.abs(np.einsum("ak,ockl,bl->ocab", turn_filter, weight, turn_filter))

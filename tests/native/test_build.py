@@ -11,7 +11,7 @@ import pytest
 
 from assay.core.errors import AssayError, NotPossibleError
 from assay.native import toolchain as compiler
-from assay.native.build import build, digest, filled, runtime_parts
+from assay.native.build import atomic_dir, build, digest, runtime_parts
 from assay.native.emit import emit
 from assay.native.toolchain import Toolchain, toolchain
 from tests.native.test_emit import small
@@ -27,7 +27,7 @@ def test_without_a_compiler_it_is_told_what_to_install(monkeypatch):
         toolchain()
 
     assert "apt-get install g++" in caught.value.hint
-    assert "apt-get install g++" in compiler.lacking()
+    assert "apt-get install g++" in compiler.missing_compiler()
 
 
 def test_a_compiler_that_is_not_here_is_named(monkeypatch):
@@ -70,7 +70,7 @@ def test_what_killed_builds_have_left_goes_after_a_day(tmp_path):
         stamp = time.time() - age * 24 * 3600
         os.utime(tmp_path / f".building-{name}", (stamp, stamp))
 
-    with filled(tmp_path / "made") as fresh:
+    with atomic_dir(tmp_path / "made") as fresh:
         (fresh / "file").write_text("")
 
     assert {path.name for path in tmp_path.iterdir()} == {".building-new", "made"}

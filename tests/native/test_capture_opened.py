@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.native import reference
-from assay.native.capture import answers, capture
+from assay.native.capture import capture, reference_outputs
 from tests.native.capture.test_capture import check
 
 pytestmark = pytest.mark.real("keras", "jax")
@@ -44,7 +44,7 @@ def test_a_subclassed_model_is_captured_by_the_shape_it_was_built_with(keras):
     model(np.ones((2, 6), np.float32))
 
     graph = capture(model)
-    told = answers(model, graph)
+    told = reference_outputs(model, graph)
     (found,) = reference.outputs(graph, *told.inputs)
     assert graph.name == "mine"
     assert np.allclose(found, told.outputs[0], rtol=0, atol=1e-6)
@@ -210,7 +210,7 @@ def test_a_head_that_is_the_embedding_is_one_constant(keras):
     tokens = keras.Input((3,), dtype="int32")
     model = keras.Model(tokens, layer(tokens))
     graph = capture(model)
-    judged = answers(model, graph)
+    judged = reference_outputs(model, graph)
 
     (found,) = reference.outputs(graph, *judged.inputs)
     assert np.abs(found - judged.outputs[0]).max() < 1e-5
@@ -226,7 +226,7 @@ def test_rows_are_looked_up_by_whole_numbers_that_are_computed(keras):
     moved = keras.layers.Embedding(9, 4)(tokens + ops.arange(3) * 3)
     model = keras.Model(tokens, ops.sum(moved, 1) + ops.sum(table(tokens), 1))
     graph = capture(model)
-    judged = answers(model, graph)
+    judged = reference_outputs(model, graph)
 
     (found,) = reference.outputs(graph, *judged.inputs)
     assert np.abs(found - judged.outputs[0]).max() < 1e-5

@@ -12,15 +12,15 @@ from assay.native import ops
 from assay.native.build import write_weights
 from assay.native.emit import emit, file_name
 from assay.native.graph import Value
-from assay.native.graph_builder import Building
-from assay.native.passes.pipeline import optimized
+from assay.native.graph_builder import GraphBuilder
+from assay.native.passes.pipeline import optimize
 from tests.native.built import compiled, loaded_outputs
 from tests.native.making import Making
 
 
 def small(name="small"):
     """Channels last, as Keras writes it: turned where it comes in, and before it is flattened."""
-    made = Building()
+    made = GraphBuilder()
     made.add_input("picture", (6, 6, 2), "channels_last")
     turned = made.add("turn", ops.TransposeOp((2, 0, 1)), "picture")
     kernel = made.constant("conv/kernel", np.ones((4, 2, 3, 3)))
@@ -30,7 +30,7 @@ def small(name="small"):
     pooled = made.add("pool", ops.PoolOp("max", (2, 2), (2, 2)), active)
     flat = made.add("flat", ops.ReshapeOp((36,)), pooled)
     dense = made.add("dense", ops.DenseOp(made.constant("dense/kernel", np.ones((3, 36)))), flat)
-    return optimized(made.graph(name, [made.add("soft", ops.SoftmaxOp(0), dense)]))
+    return optimize(made.graph(name, [made.add("soft", ops.SoftmaxOp(0), dense)]))
 
 
 def test_each_layer_is_a_line():
@@ -68,7 +68,7 @@ def test_names_that_are_no_names_in_cxx_are_made_so():
 
 @pytest.mark.real("compiler")
 def test_a_layer_may_have_any_name(plain_tools, native_cache):
-    made = Building()
+    made = GraphBuilder()
     value = made.add_input("input", (4,)).value
     for name in ("export", "register", "NULL", "net", "v_net", "EOF", "linux", "a é ☃ b", '"\\'):
         value = made.add(name, ops.DenseOp(made.constant(f"{name}/kernel", np.eye(4))), value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.measure.compiler.agreement import ALLOWED, distance
-from assay.native.capture import answers, capture
+from assay.native.capture import capture, reference_outputs
 from tests.native.fuzzing import wrong
 from tests.native.keras_models import draw
 from tests.native.many import build_many, by_program
@@ -42,7 +42,7 @@ def programs_outputs(keras, tools, cache, folder, *words):
     graphs = [capture(model) for model in models]
     built = build_many(graphs, tools, cache, folder)
     for model, graph, made in zip(models, graphs, built, strict=True):
-        told = answers(model, graph)
+        told = reference_outputs(model, graph)
         found = by_program(*made, told.inputs, *words)
         yield max(distance(here, there) for here, there in zip(found, told.outputs, strict=True))
 

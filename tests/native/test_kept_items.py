@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.measure.compiler.splits import calibrated
+from assay.measure.compiler.splits import calibrate_knobs
 from assay.native import ops
-from assay.native.knobs.calibration_file import FILE, items_beside, keep_items
+from assay.native.knobs.calibration_file import FILE, load_items, save_items
 from tests.native.knobs.test_knobs import CONFIG
 from tests.native.making import Making
 
@@ -29,33 +29,33 @@ def config(tmp_path):
 
 def test_they_are_found_beside_the_configuration(config):
     items = np.random.default_rng(0).normal(size=(5, 2, 6, 6)).astype(np.float32)
-    assert items_beside(config, graph()) == ()
+    assert load_items(config, graph()) == ()
 
-    keep_items(config.parent, items)
+    save_items(config.parent, items)
 
-    np.testing.assert_array_equal(items_beside(config, graph())[0], items)
-    changes = calibrated(graph(), graph(), config)
+    np.testing.assert_array_equal(load_items(config, graph())[0], items)
+    changes = calibrate_knobs(graph(), graph(), config)
     assert changes.knobs["DenseOp4"] == 13
     np.testing.assert_array_equal(changes.items[0], items)
 
 
 def test_items_that_are_given_come_first(config):
-    keep_items(config.parent, np.zeros((5, 2, 6, 6), np.float32))
+    save_items(config.parent, np.zeros((5, 2, 6, 6), np.float32))
 
-    found = calibrated(graph(), graph(), config, (np.ones((1, 2, 6, 6)),))
+    found = calibrate_knobs(graph(), graph(), config, (np.ones((1, 2, 6, 6)),))
 
     assert found.items[0].min() == 1
 
 
 def test_those_of_another_model_are_refused(config):
-    keep_items(config.parent, np.zeros((5, 3, 8, 8), np.float32))
+    save_items(config.parent, np.zeros((5, 3, 8, 8), np.float32))
 
     with pytest.raises(UsageError, match=r"items of \(3, 8, 8\), but .* takes \(2, 6, 6\)"):
-        items_beside(config, graph())
+        load_items(config, graph())
 
 
 def test_a_broken_file_is_told(config):
     (config.parent / FILE).write_bytes(b"no array")
 
     with pytest.raises(UsageError, match="is no array of items"):
-        items_beside(config, graph())
+        load_items(config, graph())

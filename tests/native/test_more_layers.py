@@ -9,8 +9,8 @@ import pytest
 from assay.core.errors import UsageError
 from assay.measure.compiler.agreement import distance
 from assay.native import reference
-from assay.native.capture import answers, capture
-from assay.native.passes.pipeline import optimized
+from assay.native.capture import capture, reference_outputs
+from assay.native.passes.pipeline import optimize
 from tests.native.by_others import by_onnxruntime
 from tests.native.many import build_many, by_library, by_program
 
@@ -99,12 +99,12 @@ def nets(keras, plain_tools, native_cache, tmp_path_factory):
         inputs = [keras.Input(shape) for shape in shapes]
         model = keras.Model(inputs, made(keras.layers, keras.ops, *inputs))
         graph = capture(filled(model, random), name)
-        found[name] = (graph, answers(model, graph))
+        found[name] = (graph, reference_outputs(model, graph))
     words = keras.Input((9,), dtype="int32")
     rows = keras.layers.Dense(3)(keras.layers.Embedding(20, 8)(words))
     model = filled(keras.Model(words, rows), random)
     graph = capture(model, "embedding")
-    found["embedding"] = (graph, answers(model, graph))
+    found["embedding"] = (graph, reference_outputs(model, graph))
     folder = tmp_path_factory.mktemp("layers")
     built = build_many([graph for graph, _ in found.values()], plain_tools, native_cache, folder)
     return {name: (*each, made) for (name, each), made in zip(found.items(), built, strict=True)}
@@ -115,7 +115,7 @@ def test_a_layer_computes_what_it_does_in_keras(name, nets):
     graph, told, (emitted, built) = nets[name]
     found = {
         "reference": reference.outputs(graph, *told.inputs, dtype=np.float64),
-        "passes": reference.outputs(optimized(graph), *told.inputs, dtype=np.float64),
+        "passes": reference.outputs(optimize(graph), *told.inputs, dtype=np.float64),
         "onnx": by_onnxruntime(graph, told.inputs),
         "library": by_library(emitted, built, told.inputs),
         "team": by_library(emitted, built, told.inputs, batch=1, threads=2),

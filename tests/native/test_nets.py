@@ -13,7 +13,7 @@ from assay.native.capture import capture
 from assay.native.hpvm.dataflow import fused_lines
 from assay.native.hpvm.lowering import dataflow, with_softmax
 from assay.native.ops import ActivationOp, BatchNormOp, BinaryOp, PadOp
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from assay.workloads.accuracy import TEN
 
 pytestmark = pytest.mark.real("keras", "jax")
@@ -60,7 +60,7 @@ def test_outputs_are_those_of_keras_before_and_after_the_passes(name, keras):
     graph = capture(job.model, name)
 
     assert counts(graph) == IN_HPVM[name]
-    for each in (graph, optimized(graph)):
+    for each in (graph, optimize(graph)):
         (found,) = reference.outputs(each, pictures)
         np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max(), rtol=0)
 
@@ -79,7 +79,7 @@ def test_the_large_ones_are_captured_with_every_weight(name, keras):
 
 @pytest.mark.parametrize("name", ["mobilenet-cifar10", "resnet18-cifar10", "resnet50-imagenet"])
 def test_no_norm_padding_sum_or_activation_is_left_to_itself(name, keras):
-    graph = optimized(capture(built(name).model, name))
+    graph = optimize(capture(built(name).model, name))
 
     left = [
         node.name for node in graph.nodes if isinstance(node.op, BatchNormOp | PadOp | BinaryOp)

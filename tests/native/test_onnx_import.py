@@ -13,7 +13,7 @@ from assay.native import reference
 from assay.native.onnx.file import onnx_bytes
 from assay.native.onnx.model import model_of
 from assay.native.onnx.read import Importing, judged, read_onnx
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from tests.native.random_graphs import graphs, inputs_for
 
 SIZES = np.array([0, 24], np.int64)
@@ -28,7 +28,7 @@ def test_what_is_written_is_read_again(graph):
 
     assert [value.shape for value in found.inputs] == [value.shape for value in graph.inputs]
     for here, there in zip(
-        reference.outputs(optimized(found), *inputs, dtype=np.float64),
+        reference.outputs(optimize(found), *inputs, dtype=np.float64),
         reference.outputs(graph, *inputs, dtype=np.float64),
         strict=True,
     ):
@@ -39,7 +39,7 @@ def assert_as_onnx_runtime(path):
     graph = read_onnx(path)
     told = judged(path, graph)
     assert told.judge == "ONNX Runtime"
-    for made in (graph, optimized(graph)):
+    for made in (graph, optimize(graph)):
         (found,) = reference.outputs(made, *told.inputs, dtype=np.float64)
         np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
 
@@ -240,7 +240,7 @@ def test_operators_that_take_other_sizes_compute_what_onnx_runtime_computes(
     graph = read_onnx(path)
 
     told = judged(path, graph)
-    (found,) = reference.outputs(optimized(graph), *told.inputs, dtype=np.float64)
+    (found,) = reference.outputs(optimize(graph), *told.inputs, dtype=np.float64)
     np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.native import ops, reference
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from tests.native.knob_cases import SOME, byte_chain, drawn, items_for, with_knobs, wrong
 from tests.native.making import Making
 from tests.native.rounding import rounding
@@ -65,7 +65,7 @@ def steep(kind):
     made = Making(8, 6, 6)
     weight = made.building.constant("weight", made.random.normal(0, 10, (4, 8, 3, 3)))
     sums = made.add(ops.ConvOp(weight), made.input)
-    return optimized(made.graph(made.add(ops.ActivationOp(kind), sums)))
+    return optimize(made.graph(made.add(ops.ActivationOp(kind), sums)))
 
 
 def test_where_an_activation_is_flat_nothing_is_allowed_but_its_own_rounding():

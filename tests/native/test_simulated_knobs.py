@@ -7,11 +7,11 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.native import ops, reference
-from assay.native.activations import activated
-from assay.native.knobs.apply import applied
-from assay.native.knobs.simulated import NOISE, left_out, levels
-from assay.native.knobs.table import KNOBS, offered
-from assay.native.passes.pipeline import optimized
+from assay.native.activations import apply_activation
+from assay.native.knobs.apply import apply_knobs
+from assay.native.knobs.simulated import NOISE, levels, skip_mask
+from assay.native.knobs.table import KNOBS, available_knobs
+from assay.native.passes.pipeline import optimize
 from tests.native.knob_cases import both, items_for
 from tests.native.making import Making
 
@@ -22,7 +22,7 @@ def pooling():
     active = made.add(ops.ActivationOp("relu"), made.conv(made.input, 8, 3, pads=(1, 1, 1, 1)))
     pooled = made.add(ops.PoolOp("average", (2, 2), (2, 2)), active)
     whole = made.add(ops.GlobalPoolOp("average"), pooled)
-    return optimized(made.graph(made.add(ops.DenseOp(made.constant(6, 8)), whole)))
+    return optimize(made.graph(made.add(ops.DenseOp(made.constant(6, 8)), whole)))
 
 
 CONV, POOL, WHOLE, DENSE = (node.name for node in pooling().nodes)
@@ -32,7 +32,7 @@ def test_a_number_becomes_the_lower_end_of_its_level():
     op = ops.ActivationOp("levels", -1.0, 1.0)
     values = np.array([-2, -1, -0.9999, 0, 0.0079, 0.99, 1, 5, np.nan], np.float32)
 
-    found = activated(op, values)
+    found = apply_activation(op, values)
 
     wanted = [-1, -1, -1, 0, 1 / 128, 126 / 128, 127 / 128, 127 / 128, -1]
     np.testing.assert_allclose(found, wanted, atol=1e-7)
@@ -51,8 +51,8 @@ def test_promise_rounds_what_goes_in_and_out_and_adds_noise(swing):
     graph = pooling()
     items = items_for(graph)
 
-    changed = applied(graph, {CONV: swing}, items)
-    values = reference.computed(changed, *items)
+    changed = apply_knobs(graph, {CONV: swing}, items)
+    values = reference.compute_values(changed, *items)
 
     name = f"{CONV}/swing{swing}"
     assert len(np.unique(values[f"{name}/levels"])) <= 256
@@ -67,7 +67,7 @@ def test_the_same_noise_is_drawn_each_time():
     graph = pooling()
     items = items_for(graph)
 
-    first, second = (applied(graph, {CONV: 3}, items) for _ in range(2))
+    first, second = (apply_knobs(graph, {CONV: 3}, items) for _ in range(2))
 
     np.testing.assert_array_equal(
         reference.outputs(first, *items)[0], reference.outputs(second, *items)[0]
@@ -78,19 +78,21 @@ def test_the_same_noise_is_drawn_each_time():
 def test_a_mean_is_over_what_is_kept(number, dropped):
     graph = pooling()
     items = items_for(graph)
-    before = reference.computed(graph, *items)[graph.nodes[0].output]
+    before = reference.compute_values(graph, *items)[graph.nodes[0].output]
     count, _, *size = before.shape
     windows = before.reshape(count, 8, size[0] // 2, 2, size[1] // 2, 2).transpose(0, 1, 2, 4, 3, 5)
     kept = np.delete(windows.reshape(*windows.shape[:4], 4), dropped, -1)
 
-    found = reference.computed(applied(graph, {POOL: number}), *items)[graph.nodes[1].output]
+    found = reference.compute_values(apply_knobs(graph, {POOL: number}), *items)[
+        graph.nodes[1].output
+    ]
 
     exact = 1e-3 if KNOBS[number].half else 1e-6
     np.testing.assert_allclose(found, kept.mean(-1), rtol=exact, atol=1e-6)
 
 
 def test_terms_are_left_out_evenly():
-    shares = {count: left_out(count, 0.4).sum() for count in (1, 2, 5, 10, 49)}
+    shares = {count: skip_mask(count, 0.4).sum() for count in (1, 2, 5, 10, 49)}
 
     assert shares == {1: 0, 2: 0, 5: 2, 10: 4, 49: 19}
 
@@ -105,13 +107,13 @@ def test_terms_are_left_out_evenly():
 )
 def test_what_cannot_be_simulated_is_refused(layer, number, complaint):
     with pytest.raises(UsageError, match=complaint):
-        applied(pooling(), {layer: number})
+        apply_knobs(pooling(), {layer: number})
 
 
 def test_what_is_simulated_is_not_offered():
     graph = pooling()
 
-    found = {number for node in graph.nodes for number in offered(node, graph)}
+    found = {number for node in graph.nodes for number in available_knobs(node, graph)}
 
     assert not {number for number in found if KNOBS[number].runs == "simulated"}
 
@@ -120,7 +122,7 @@ def test_what_is_simulated_is_not_offered():
 def test_programs_simulate_as_the_oracle_does(plain_tools, native_cache):
     graph = pooling()
     items = items_for(graph)
-    changed = applied(graph, {CONV: 2, POOL: 43, WHOLE: 41, DENSE: 7}, items)
+    changed = apply_knobs(graph, {CONV: 2, POOL: 43, WHOLE: 41, DENSE: 7}, items)
 
     (found,), (wanted,) = both(changed, items, plain_tools, native_cache)
 

@@ -11,9 +11,9 @@ from assay.core.errors import AssayError, UsageError
 from assay.native import ops, reference
 from assay.native.build import build
 from assay.native.emit import emit
-from assay.native.kernels import forced, layer_named
-from assay.native.library import Loaded
-from assay.native.passes.pipeline import optimized
+from assay.native.kernels import find_layer, force_kernels
+from assay.native.library import LoadedModel
+from assay.native.passes.pipeline import optimize
 from tests.native.built import loaded_outputs
 from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
@@ -34,7 +34,7 @@ def block():
 
 
 def test_what_is_folded_and_fused_is_kept_as_where_it_came_from():
-    conv, pool, last = optimized(block()).nodes
+    conv, pool, last = optimize(block()).nodes
 
     kinds = [("PadOp0", "pad"), ("ConvOp1", "conv"), ("BatchNormOp2", "batch_norm")]
     assert sources(conv) == [*kinds, ("ActivationOp3", "relu")]
@@ -45,28 +45,28 @@ def test_what_is_folded_and_fused_is_kept_as_where_it_came_from():
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(graphs())
 def test_no_layer_loses_its_operation_and_none_is_in_two(graph):
-    once = optimized(graph)
+    once = optimize(graph)
     computing = (ops.ConvOp, ops.DenseOp, ops.PoolOp, ops.GlobalPoolOp, ops.SoftmaxOp)
     wanted = {node.name for node in once.nodes if isinstance(node.op, computing)}
     held = [source.name for node in once.nodes for source in node.sources]
 
     assert wanted <= set(held)
     assert all(held.count(name) == 1 for name in wanted)
-    assert [node.sources for node in optimized(once).nodes] == [node.sources for node in once.nodes]
+    assert [node.sources for node in optimize(once).nodes] == [node.sources for node in once.nodes]
 
 
 def test_every_value_is_float32_of_scale_1():
-    graph = optimized(block())
+    graph = optimize(block())
 
     assert {(node.dtype, node.scale) for node in graph.nodes} == {("float32", 1.0)}
     assert (graph.inputs[0].dtype, graph.inputs[0].scale) == ("float32", 1.0)
 
 
 def test_a_layer_is_found_by_its_own_name_or_that_of_what_went_into_it():
-    graph = optimized(block())
+    graph = optimize(block())
 
-    assert layer_named(graph, "BatchNormOp2").name == "ConvOp1"
-    assert [node.kernel for node in forced(graph, {"BinaryOp6": "direct"}).nodes] == [
+    assert find_layer(graph, "BatchNormOp2").name == "ConvOp1"
+    assert [node.kernel for node in force_kernels(graph, {"BinaryOp6": "direct"}).nodes] == [
         *("", "", "direct")
     ]
 
@@ -81,19 +81,19 @@ def test_a_layer_is_found_by_its_own_name_or_that_of_what_went_into_it():
 )
 def test_an_unknown_layer_or_kernel_is_refused(layer, kernel, complaint, hint):
     with pytest.raises(UsageError, match=complaint) as caught:
-        forced(optimized(block()), {layer: kernel})
+        force_kernels(optimize(block()), {layer: kernel})
     assert hint in caught.value.hint
 
 
 @pytest.mark.real("compiler")
 @pytest.mark.parametrize("kernel", ["direct", "winograd-4x3", "winograd-2x3"])
 def test_a_forced_kernel_computes_its_layer(kernel, plain_tools, native_cache):
-    graph = forced(optimized(block()), {"ConvOp1": kernel})
+    graph = force_kernels(optimize(block()), {"ConvOp1": kernel})
     images = inputs_for(graph, 2)[0]
     emitted = emit(graph)
     built = build(emitted, plain_tools, native_cache)
 
-    engine = Loaded(built, emitted, 2, 1, seconds=0)
+    engine = LoadedModel(built, emitted, 2, 1, seconds=0)
 
     assert engine.kernels[0] == kernel
     engine.close()
@@ -104,18 +104,18 @@ def test_a_forced_kernel_computes_its_layer(kernel, plain_tools, native_cache):
 
 @pytest.mark.real("compiler")
 def test_a_kernel_that_does_not_fit_its_layer_is_refused_by_the_program(plain_tools, native_cache):
-    graph = forced(optimized(block()), {"ConvOp5": "winograd-4x3"})
+    graph = force_kernels(optimize(block()), {"ConvOp5": "winograd-4x3"})
     emitted = emit(graph)
 
     with pytest.raises(AssayError, match="cannot be computed by winograd-4x3, but by direct"):
-        Loaded(build(emitted, plain_tools, native_cache), emitted, 2, 1, seconds=0)
+        LoadedModel(build(emitted, plain_tools, native_cache), emitted, 2, 1, seconds=0)
 
 
 def test_a_dense_layer_of_rows_is_forced_where_it_is_computed():
     made = Making(2, 3, 4)
     graph = made.graph(made.add(ops.DenseOp(made.constant(5, 4)), made.input))
 
-    source = emit(forced(optimized(graph), {"DenseOp0": "direct"})).source
+    source = emit(force_kernels(optimize(graph), {"DenseOp0": "direct"})).source
 
     assert 'net.reshape(net.dense(net.reshape(v_input, {6, 4}), {6, 5}, "constant0").by(' in source
 

@@ -9,9 +9,9 @@ from assay.core.errors import AssayError
 from assay.native import ops, reference
 from assay.native.build import build
 from assay.native.emit import emit
-from assay.native.kernels import forced
-from assay.native.library import Loaded
-from assay.native.passes.pipeline import optimized
+from assay.native.kernels import force_kernels
+from assay.native.library import LoadedModel
+from assay.native.passes.pipeline import optimize
 from tests.native.making import Making
 from tests.native.test_numbers import assert_same
 
@@ -25,13 +25,13 @@ def layer(channels, filters, size):
     value = made.add(ops.ConvOp(weight, made.constant(filters)), made.input)
     if channels == filters:
         value = made.add(ops.BinaryOp("add"), value, made.input)
-    return optimized(made.graph(made.add(ops.ActivationOp("silu"), value)))
+    return optimize(made.graph(made.add(ops.ActivationOp("silu"), value)))
 
 
 def outputs(graph, images, tools, cache, threads=1):
     (name,) = (node.name for node in graph.nodes if isinstance(node.op, ops.ConvOp))
-    emitted = emit(forced(graph, {name: "strassen"}))
-    engine = Loaded(build(emitted, tools, cache), emitted, len(images), threads, seconds=0)
+    emitted = emit(force_kernels(graph, {name: "strassen"}))
+    engine = LoadedModel(build(emitted, tools, cache), emitted, len(images), threads, seconds=0)
     assert engine.kernels == ("strassen",)
     found = engine.run(images)[0].copy()
     engine.close()
@@ -76,7 +76,7 @@ def test_what_is_no_number_stays_in_its_own_pixel(plain_tools, native_cache):
 def test_weights_that_could_overflow_in_a_sum_are_refused(plain_tools, native_cache):
     made = Making(64, 4, 4)
     weight = made.building.constant("w", np.full((64, 64, 1, 1), 2e38))
-    graph = optimized(made.graph(made.add(ops.ConvOp(weight), made.input)))
+    graph = optimize(made.graph(made.add(ops.ConvOp(weight), made.input)))
     images = np.zeros((1, 64, 4, 4), np.float32)
 
     with pytest.raises(AssayError, match="cannot be computed by strassen, but by"):

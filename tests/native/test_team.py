@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.native.build import RUNTIME
-from assay.native.toolchain import SANITIZED, toolchain
+from assay.native.toolchain import SANITIZE_FLAGS, toolchain
 from tests.native.conftest import RACES
 
 pytestmark = pytest.mark.real("compiler")
@@ -17,7 +17,7 @@ RULES = ("even", "slow helpers", "slow caller", "more than cores", "alone")
 RULES += ("unbegun", "sleep", "ending", "throws")
 
 
-@pytest.fixture(scope="module", params=[SANITIZED, RACES], ids=["memory", "races"])
+@pytest.fixture(scope="module", params=[SANITIZE_FLAGS, RACES], ids=["memory", "races"])
 def rules(request, tmp_path_factory):
     """The program of tests/native/team.cpp, which stops at the first thing a sanitizer sees."""
     program = tmp_path_factory.mktemp("team") / "team"

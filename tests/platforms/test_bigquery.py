@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.platforms.sinks import bigquery, tables
 from tests.platforms.services import Tables, serving
 
@@ -57,7 +57,7 @@ def test_a_service_that_stays_away_is_said_after_some_tries(service):
     service.faults = [503] * 20
     pauses = []
 
-    with pytest.raises(ServiceAwayError, match="not reached in 4 tries") as caught:
+    with pytest.raises(ServiceUnavailableError, match="not reached in 4 tries") as caught:
         bigquery.deliver(PLACE, TABLE, ROWS[:2], pauses.append)
 
     assert pauses == [1.0, 2.0, 4.0]
@@ -67,7 +67,7 @@ def test_a_service_that_stays_away_is_said_after_some_tries(service):
 def test_nobody_listens(monkeypatch):
     monkeypatch.setenv(bigquery.EMULATOR, "http://127.0.0.1:9")
 
-    with pytest.raises(ServiceAwayError):
+    with pytest.raises(ServiceUnavailableError):
         bigquery.deliver(PLACE, TABLE, ROWS[:2], lambda _: None)
 
 

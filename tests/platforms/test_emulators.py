@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.core.records import Case
 from assay.platforms.sinks import bigquery, tables
-from assay.stores.read import readings
+from assay.stores.read import read_results
 from tests.kept_runs import CASE, OTHER
 from tests.platforms.services import forwarding, serving
 
@@ -44,7 +44,8 @@ def test_rows_equal_the_results_and_are_there_once(keep, home, service, table):
     assay.upload(run, bigquery=place, table=table, store=home)
 
     made = {
-        row[tables.get(table).key]: row for row in map(tables.get(table).row, readings(home=home))
+        row[tables.get(table).key]: row
+        for row in map(tables.get(table).row, read_results(home=home))
     }
     there = rows(f"p.equal.{name}")
     assert len(there) == 2

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from assay.core.archives import unpack
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 
 
 @pytest.mark.real("ray")
@@ -20,7 +20,7 @@ def test_a_node_sends_files_and_no_links_or_pipes(tmp_path):
     os.link(folder / "worker.log", folder / "worker-again.log")
     (folder / "latest").symlink_to(folder / "worker.log")
     os.mkfifo(folder / "pipe")
-    (tmp_path / "sent.tar.gz").write_bytes(_node._packed([CasePlace("run/001", folder)]))
+    (tmp_path / "sent.tar.gz").write_bytes(_node._pack([CaseDir("run/001", folder)]))
 
     unpack(tmp_path / "sent.tar.gz", tmp_path / "driver")
 

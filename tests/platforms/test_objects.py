@@ -11,7 +11,7 @@ import pytest
 from assay.commands.bench.api import fetch_if_missing
 from assay.core import objects
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.formats.perfzero.setup import downloads
 from tests.platforms.services import forwarding, serving
 
@@ -78,7 +78,7 @@ def test_a_storage_that_is_cut_is_asked_again_and_one_that_refuses_is_said(
             objects.put_folder(files, "gs://bench/x")
 
         faulty.faults = ["cut-before"] * 99
-        with pytest.raises(ServiceAwayError, match="cannot be reached"):
+        with pytest.raises(ServiceUnavailableError, match="cannot be reached"):
             objects.put_folder(files, "gs://bench/x")
 
 

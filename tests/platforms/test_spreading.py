@@ -10,13 +10,19 @@ import pytest
 
 import assay
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.executor import CasePlace, LostUnit, Unit
+from assay.core.executor import CaseDir, NodeLost, RemoteTask
 from assay.core.progress import Progress, ignore
 from assay.core.records import Case
 from assay.measure.remote import executor
 from assay.platforms.cluster import scheduler
 from assay.platforms.cluster.address import address_of, check_where
-from assay.platforms.cluster.resources import ClusterNode, Needs, check_needs, parse_needs, seats
+from assay.platforms.cluster.resources import (
+    ClusterNode,
+    Needs,
+    check_needs,
+    find_slots,
+    parse_needs,
+)
 from assay.platforms.cluster.scheduler import RayCluster
 
 CASE = Case(workload="w", backend="b", key="w@b")
@@ -33,7 +39,7 @@ class FakeLink:
     def __init__(self, *names: str, gpus: int = 0, versions: dict[str, str] | None = None) -> None:
         self.names, self.gpus, self._other = list(names), gpus, versions or {}
         self.started: list[tuple[str, int]] = []
-        self._units: list[Unit] = []
+        self._units: list[RemoteTask] = []
         self.most = 0
 
     def nodes(self):
@@ -77,9 +83,9 @@ def packed(unit) -> bytes:
 
 def units(folder, count, progress=ignore):
     for number in range(1, count + 1):
-        place = CasePlace(f"run/{number:03d}", folder / "run" / f"{number:03d}")
+        place = CaseDir(f"run/{number:03d}", folder / "run" / f"{number:03d}")
         place.folder.mkdir(parents=True)
-        yield Unit(print, (number,), CASE, (place,), progress)
+        yield RemoteTask(print, (number,), CASE, (place,), progress)
 
 
 def test_one_case_per_node_at_a_time_and_its_files_come_along(tmp_path):
@@ -105,14 +111,14 @@ def test_what_is_lost_is_tried_elsewhere_and_given_up_after_the_third_time(tmp_p
     assert sorted(both) == [1, 2]
     assert link.started.count(("bad", 1)) == 1
 
-    monkeypatch.setattr(scheduler, "AVOIDED", 0.0)
+    monkeypatch.setattr(scheduler, "AVOID_SECONDS", 0.0)
     (found,) = RayCluster(FakeLink("bad"), Needs()).submit(units(tmp_path / "1", 1))
-    assert isinstance(found[1], LostUnit)
+    assert isinstance(found[1], NodeLost)
     assert "lost 3 times, last on bad (NodeDiedError)" in found[1].reason
 
 
 def test_without_a_node_it_ends_after_a_while(tmp_path, monkeypatch):
-    monkeypatch.setattr(scheduler, "PATIENCE", 0.0)
+    monkeypatch.setattr(scheduler, "NODE_TIMEOUT", 0.0)
     link = FakeLink("a")
     cluster = RayCluster(link, Needs())
     link.names.clear()
@@ -159,8 +165,8 @@ def test_needs_are_read_and_checked():
     node = ClusterNode("1", "big", 8, 2, ("H100",))
 
     assert parse_needs({"gpus": "2", "accelerator": "H100"}) == Needs(gpus=2, accelerator="H100")
-    assert [seat.cpus for seat in seats([node], Needs(gpus=1))] == [4, 4]
-    assert [(seat.cpus, seat.gpus) for seat in seats([node], Needs())] == [(8, 2)]
+    assert [seat.cpus for seat in find_slots([node], Needs(gpus=1))] == [4, 4]
+    assert [(seat.cpus, seat.gpus) for seat in find_slots([node], Needs())] == [(8, 2)]
     with pytest.raises(NotPossibleError, match=r"has 1 CPU and an accel.* A100") as caught:
         check_needs([node], Needs(accelerator="A100"))
     assert caught.value.hint == "There are: big (8 CPUs, 2 GPUs H100)."

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Case, Environment, Procedure, Result, Samples
 from assay.platforms.sinks import tables
 from assay.stats.summary import summarize
 
 
-def reading(backend="keras-jax", **more) -> Reading:
+def reading(backend="keras-jax", **more) -> SummarizedResult:
     values = (0.25, 0.26, 0.25, 0.24)
     result = Result(
         id="20261101-000000-abcd/001",
@@ -28,7 +28,7 @@ def reading(backend="keras-jax", **more) -> Reading:
         environment=Environment(packages={"keras": "3.15.1", "jax": "0.10.2"}),
         **more,
     )
-    return Reading(result=result, summary=summarize(result))
+    return SummarizedResult(result=result, summary=summarize(result))
 
 
 def fits(row, columns) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from assay.compat.perfzero import options
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.platforms.cloud import tpu
 from assay.platforms.cloud.provider import StockoutError
 from tests.platforms.services import serving
@@ -94,7 +94,7 @@ def test_workers_run_the_version_that_was_asked_for(service):
 
 def test_a_version_that_workers_do_not_take_and_a_node_that_is_not_there(service, monkeypatch):
     refused = msgspec.structs.replace(WANTED, version_id="gone")
-    taken = pytest.raises(ServiceAwayError, match="did not accept the version gone")
+    taken = pytest.raises(ServiceUnavailableError, match="did not accept the version gone")
     with taken, tpu.node(refused, print):
         pass
     assert service.nodes == {}
@@ -113,7 +113,7 @@ def test_a_node_is_deleted_whatever_happens(service):
     assert service.nodes == {}
 
     service.states = ["CREATING", "TERMINATED"]
-    with pytest.raises(ServiceAwayError, match="is TERMINATED"), tpu.node(WANTED, print):
+    with pytest.raises(ServiceUnavailableError, match="is TERMINATED"), tpu.node(WANTED, print):
         pass
     assert service.nodes == {}
 
@@ -121,7 +121,7 @@ def test_a_node_is_deleted_whatever_happens(service):
 def test_a_node_that_never_becomes_ready_is_given_up_and_deleted(service):
     service.states = ["CREATING"]
 
-    given_up = pytest.raises(ServiceAwayError, match="is CREATING, and did not become ready")
+    given_up = pytest.raises(ServiceUnavailableError, match="is CREATING, and did not become ready")
     with given_up, tpu.node(WANTED, print, timeout=0.05):
         pass
     assert service.nodes == {}
@@ -141,7 +141,7 @@ def test_a_node_that_was_there_is_not_touched(service):
         ((403, "no"), NotPossibleError),
         ((429, "no more v3-8"), StockoutError),
         ((400, "no such version"), UsageError),
-        ((503, "away"), ServiceAwayError),
+        ((503, "away"), ServiceUnavailableError),
     ],
 )
 def test_refusals_in_words(service, refusal, kind):

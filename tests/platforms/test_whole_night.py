@@ -91,7 +91,7 @@ def test_a_night_from_plan_to_dashboard(tmp_path, home, bigquery_emulator, monke
     monkeypatch.setenv(bigquery.EMULATOR, variables[bigquery.EMULATOR])
     query = "SELECT execution_id, benchmark_result FROM `p.night.summary`"
     rows = {row[0]: json.loads(row[1]) for row in bigquery._client("p").query(query).result()}
-    kept = {one.result.id.replace("/", "-"): one for one in assay.readings(home=home)}
+    kept = {one.result.id.replace("/", "-"): one for one in assay.read_results(home=home)}
     assert rows.keys() == kept.keys() and len(rows) == 24
     for name, row in rows.items():
         assert row["wall_time"] == kept[name].result.values("wall_time")[0]
@@ -101,4 +101,4 @@ def test_a_night_from_plan_to_dashboard(tmp_path, home, bigquery_emulator, monke
     (newest,) = {one.result.run for one in kept.values() if one.result.label == "nightly"}
     shown = [str(path) for path, text in pages.items() if newest in text]
     assert any("sums_bench.Sums.benchmark_small" in pages[Path(path)] for path in shown)
-    assert [line.status for line in assay.kept_nights(plan, "night", home)][-1] == 5
+    assert [line.status for line in assay.scheduled_runs(plan, "night", home)][-1] == 5

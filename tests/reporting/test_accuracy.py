@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from assay.commands.list import index_table, output
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.reporting.accuracy import accuracy_table, evaluated, standing
+from assay.reporting.accuracy import accuracy_table, are_evaluations, status_text
 from assay.reporting.detail import detail
 from assay.stats.summary import summarize
 
 
-def reading(key: str, status: str = "ok", reason: str = "", **counts: float) -> Reading:
+def reading(key: str, status: str = "ok", reason: str = "", **counts: float) -> SummarizedResult:
     workload, _, backend = key.partition("@")
     samples = tuple(
         Samples(metric=name, unit="items", phase="steady", values=(value,))
@@ -25,7 +25,7 @@ def reading(key: str, status: str = "ok", reason: str = "", **counts: float) -> 
         samples=samples,
         facts={"expected_accuracy": 90.0, "tolerance": 0.05, "expectation": "at least"},
     )
-    return Reading(result=result, summary=summarize(result))
+    return SummarizedResult(result=result, summary=summarize(result))
 
 
 def test_a_row_has_accuracy_interval_expected_and_verdict():
@@ -69,16 +69,16 @@ def test_a_result_of_speed_is_no_evaluation():
         samples=(Samples(metric="step_time", unit="s", phase="steady", values=(0.1, 0.2)),),
     )
 
-    assert not evaluated([Reading(result=timed, summary=summarize(timed))])
-    assert not evaluated([])
+    assert not are_evaluations([SummarizedResult(result=timed, summary=summarize(timed))])
+    assert not are_evaluations([])
 
 
 def test_a_failed_check_stands_beside_how_a_result_ended():
     failed = reading("net@torch", evaluated=5000, correct=4000)
 
-    assert standing(failed) == "ok, accuracy check: fail (80.00 % < 90.00 %)"
-    assert standing(reading("net@torch", evaluated=5000, correct=4900)) == "ok"
-    assert standing(failed) in detail(failed).splitlines()[0]
+    assert status_text(failed) == "ok, accuracy check: fail (80.00 % < 90.00 %)"
+    assert status_text(reading("net@torch", evaluated=5000, correct=4900)) == "ok"
+    assert status_text(failed) in detail(failed).splitlines()[0]
 
 
 def test_the_index_shows_what_each_result_is_about():
@@ -99,4 +99,4 @@ def test_the_index_shows_what_each_result_is_about():
         ("accuracy", "80.0", "%"),
         ("wall_time", "2.0", "items"),
     ]
-    assert rows[0][5] == standing(readings[0])
+    assert rows[0][5] == status_text(readings[0])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.core.findings import Reading
-from assay.reporting.accuracy import trained, trainings_table
+from assay.core.findings import SummarizedResult
+from assay.reporting.accuracy import are_trainings, trainings_table
 from assay.stats.summary import summarize
 from tests.stats.test_summary_train import trained as result_of
 
@@ -13,7 +13,7 @@ def reading(**facts):
 
     result = result_of([10.0, 2.0, 3.0], [50, 61, 70], expected=60)
     result = msgspec.structs.replace(result, facts={**result.facts, **facts})
-    return Reading(result=result, summary=summarize(result))
+    return SummarizedResult(result=result, summary=summarize(result))
 
 
 def test_a_row_tells_epochs_and_times():
@@ -24,6 +24,6 @@ def test_a_row_tells_epochs_and_times():
 
 
 def test_only_what_was_trained_is_shown_as_trainings():
-    assert trained([reading(recipe="{}")])
-    assert not trained([reading(recipe="{}"), reading()])
-    assert not trained([])
+    assert are_trainings([reading(recipe="{}")])
+    assert not are_trainings([reading(recipe="{}"), reading()])
+    assert not are_trainings([])

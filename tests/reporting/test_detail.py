@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from assay.core.findings import Reading, Summary
+from assay.core.findings import SummarizedResult, Summary
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.reporting.detail import course, detail, histogram
+from assay.reporting.detail import detail, histogram, sparkline
 from assay.reporting.timings import results_table
 from assay.stats.summary import summarize
 from tests.stats.test_summary import noisy, result, steady
 
 
 def page(found):
-    return detail(Reading(result=found, summary=summarize(found)))
+    return detail(SummarizedResult(result=found, summary=summarize(found)))
 
 
 def test_page_has_the_number_its_interval_and_its_doubts():
@@ -45,7 +45,7 @@ def test_histogram_is_highest_where_most_values_are():
 
 
 def test_course_rises_with_the_values():
-    assert course([1.0, 2.0, 3.0], width=3) == "▁▅█"
+    assert sparkline([1.0, 2.0, 3.0], width=3) == "▁▅█"
 
 
 @pytest.mark.parametrize("values", [[0.5] * 10, [0.5, 0.6]])
@@ -55,14 +55,14 @@ def test_few_or_equal_values_can_be_drawn(values):
 
 def test_doubt_of_every_row_is_said_once():
     found = result(steady(noisy(spread=0.003)))
-    reading = Reading(result=found, summary=summarize(found))
+    reading = SummarizedResult(result=found, summary=summarize(found))
     notes = results_table([reading, reading]).notes
     assert sum("this process only" in note for note in notes) == 1
 
 
 def blocks(result: Result) -> list[list[str]]:
     """The facts of a result on its page."""
-    page = detail(Reading(result=result, summary=Summary()))
+    page = detail(SummarizedResult(result=result, summary=Summary()))
     return [block.splitlines() for block in page.split("\n\n")[1:]]
 
 

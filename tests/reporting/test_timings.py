@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from assay.core.errors import UsageError
-from assay.core.findings import Doubt, Quantity, Reading, Summary
+from assay.core.findings import Doubt, Quantity, SummarizedResult, Summary
 from assay.core.records import Case, Procedure, Result
 from assay.reporting.output.text import table_text
 from assay.reporting.timings import COLUMNS, results_table
@@ -14,7 +14,7 @@ from assay.reporting.timings import COLUMNS, results_table
 PEAKS = {"max_rss": 300 * 2**20}
 
 
-def reading(case: str, rate: float, share: float = 0.01, peaks=PEAKS, **fields) -> Reading:
+def reading(case: str, rate: float, share: float = 0.01, peaks=PEAKS, **fields) -> SummarizedResult:
     """A result of so many items per second; its interval has this half-width."""
     quantities = {
         "step_time": quantity(1 / rate, share, "s"),
@@ -22,7 +22,7 @@ def reading(case: str, rate: float, share: float = 0.01, peaks=PEAKS, **fields) 
     }
     values = {"id": "20261115-101500-k3fq/001", "procedure": Procedure(), "status": "ok"}
     result = Result(case=as_case(case), peaks=peaks, **(values | fields))
-    return Reading(result=result, summary=Summary(quantities=quantities))
+    return SummarizedResult(result=result, summary=Summary(quantities=quantities))
 
 
 def quantity(value: float, share: float, unit: str) -> Quantity:

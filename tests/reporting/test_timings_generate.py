@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Case
 from assay.reporting.results import output
 from assay.reporting.timings import generation_tables
@@ -13,12 +13,12 @@ from tests.stats.test_generation import generated
 from tests.stats.test_summary import noisy, result, steady
 
 
-def reading(prompt: int, batch: int, backend: str = "jax", **facts: object) -> Reading:
+def reading(prompt: int, batch: int, backend: str = "jax", **facts: object) -> SummarizedResult:
     made = generated(100, prompt=prompt, batch_size=batch, **facts)
     key = f"transformer-decoder:batch_size={batch},size=base,prompt={prompt}@{backend}:compiler=on"
     case = Case(workload="transformer-decoder", backend=backend, key=key)
     made = msgspec.structs.replace(made, case=case)
-    return Reading(result=made, summary=summarize(made))
+    return SummarizedResult(result=made, summary=summarize(made))
 
 
 def test_rows_stand_in_the_order_of_prompt_and_batch():
@@ -45,4 +45,4 @@ def test_it_says_whose_times_are_over_tokens_and_whose_over_requests():
 def test_without_text_there_is_no_such_table():
     plain = result(steady(noisy()))
 
-    assert len(output([Reading(result=plain, summary=summarize(plain))]).tables) == 1
+    assert len(output([SummarizedResult(result=plain, summary=summarize(plain))]).tables) == 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.core.findings import Doubt, Reading, Summary
+from assay.core.findings import Doubt, SummarizedResult, Summary
 from assay.core.records import Case, Procedure, Result
-from assay.reporting.warnings import FEWEST, notes
+from assay.reporting.warnings import MIN_LINES, notes
 from tests.reporting.test_timings import quantity
 
 LOAD = Doubt(code="other-load", text="other programs kept 1.4 cores busy", remedy="Close them.")
@@ -15,7 +15,7 @@ ONE = Doubt(code="one-process", text="the interval covers one process", remedy="
 MISSED = Doubt(code="target-missed", text="the interval is ± 6 %", remedy="Sample longer.")
 
 
-def reading(name: str, *doubts: Doubt, reason: str = "") -> Reading:
+def reading(name: str, *doubts: Doubt, reason: str = "") -> SummarizedResult:
     result = Result(
         id="20261115-101500-k3fq/001",
         case=Case(workload="net", backend=name, key=f"net@{name}"),
@@ -24,10 +24,10 @@ def reading(name: str, *doubts: Doubt, reason: str = "") -> Reading:
         reason=reason,
     )
     timed = {} if reason else {"step_time": quantity(0.01, 0.01, "s")}
-    return Reading(result=result, summary=Summary(quantities=timed, doubts=doubts))
+    return SummarizedResult(result=result, summary=Summary(quantities=timed, doubts=doubts))
 
 
-def lines(*readings: Reading) -> list[str]:
+def lines(*readings: SummarizedResult) -> list[str]:
     return notes(readings, [one.result.case.key for one in readings])
 
 
@@ -59,7 +59,7 @@ def test_what_some_rows_share_in_other_numbers_has_one_of_them_as_its_example():
 def test_there_are_never_more_lines_than_rows_but_for_the_smallest_tables(count):
     found = lines(*(reading(str(n), LOAD, SPREAD, ONE, MISSED) for n in range(count)))
 
-    assert len(found) <= max(FEWEST, count)
+    assert len(found) <= max(MIN_LINES, count)
     if count < 4:
         assert found[-1] == "2 more: assay show 20261115-101500-k3fq/NNN"
 

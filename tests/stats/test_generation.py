@@ -74,7 +74,7 @@ def test_without_peaks_there_are_no_shares_and_without_text_there_is_nothing():
 )
 def test_two_are_compared_by_any_of_them(metric, value, unit):
     one = generated(8)
-    found = paired_ratio.compare([one], [one], paired_ratio.Terms(metric))
+    found = paired_ratio.compare([one], [one], paired_ratio.DecisionRule(metric))
 
     assert found.middles == pytest.approx((value, value))
     assert (found.unit, found.ratio.value, found.ratio.n) == (unit, 1.0, 1)

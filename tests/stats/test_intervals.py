@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats.intervals import inefficiency, mean, over_processes, quantile, student
+from assay.stats.intervals import inefficiency, interval_over_processes, mean, quantile, student
 
 RANDOM = np.random.default_rng(7)
 TIMES = st.lists(st.floats(1e-9, 1e3), min_size=2, max_size=60)
@@ -54,7 +54,7 @@ def test_interval_of_constant_values_has_no_width():
     assert quantile([3.0] * 50)[:3] == (3.0, 3.0, 3.0)
 
 
-@pytest.mark.parametrize("estimate", [quantile, mean, over_processes])
+@pytest.mark.parametrize("estimate", [quantile, mean, interval_over_processes])
 def test_one_value_has_no_interval(estimate):
     found = estimate([2.0])
 
@@ -71,7 +71,7 @@ def test_outliers_do_not_move_the_median_interval():
 
 @given(TIMES)
 def test_interval_holds_its_value(values):
-    for estimate in (quantile(values), quantile(values, 0.9), over_processes(values)):
+    for estimate in (quantile(values), quantile(values, 0.9), interval_over_processes(values)):
         assert estimate.low <= estimate.value * (1 + 1e-12)
         assert estimate.value <= estimate.high * (1 + 1e-12)
 
@@ -84,14 +84,16 @@ def test_interval_scales_with_its_values(values, factor):
 
 
 def test_two_processes_say_little():
-    estimate = over_processes([1.0, 1.1])
+    estimate = interval_over_processes([1.0, 1.1])
     assert estimate.low < 0.7
     assert estimate.high > 1.5
 
 
 def test_interval_over_processes_covers_with_five():
     random = np.random.default_rng(5)
-    found = [over_processes(np.exp(random.normal(0, 0.05, 5)).tolist()) for _ in range(2000)]
+    found = [
+        interval_over_processes(np.exp(random.normal(0, 0.05, 5)).tolist()) for _ in range(2000)
+    ]
     covered = np.mean([estimate.low <= 1.0 <= estimate.high for estimate in found])
     assert covered == pytest.approx(0.95, abs=0.015)
 

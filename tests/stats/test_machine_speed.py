@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from assay.stats.causes import differences
-from assay.stats.machine_speed import machine_change, told_change
+from assay.stats.machine_speed import format_change, machine_change
 from tests.commands.repro.test_setup import RESULT
 
 
@@ -38,5 +38,5 @@ def test_explain_names_the_machine_that_became_slower_and_no_noise():
     (found,) = differences(beside(2e-4), beside(2.5e-4))
 
     assert (found.kind, found.what) == ("machine", "yardstick")
-    assert "25.0 % slower" in found.why and told_change(-0.05) == "4.9 % faster"
+    assert "25.0 % slower" in found.why and format_change(-0.05) == "4.9 % faster"
     assert differences(beside(2e-4), beside(2.01e-4)) == []

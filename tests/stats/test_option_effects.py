@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from assay.core.findings import Quantity, Reading, Summary
+from assay.core.findings import Quantity, SummarizedResult, Summary
 from assay.core.records import Case, Procedure, Result
 from assay.stats.option_effects import effects_table, option_effects
 
 
-def reading(seconds: float, items: int = 1, backend: str = "b", **options: str) -> Reading:
+def reading(seconds: float, items: int = 1, backend: str = "b", **options: str) -> SummarizedResult:
     step = Quantity(value=seconds, low=seconds, high=seconds, unit="s", estimator="median", n=9)
     case = Case(workload="w", backend=backend, options=dict(options))
     result = Result(id="r/001", case=case, procedure=Procedure(), status="ok", items=items)
-    return Reading(
+    return SummarizedResult(
         result=result, summary=Summary(quantities={"step_time": step} if seconds else {})
     )
 

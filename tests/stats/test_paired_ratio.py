@@ -8,9 +8,9 @@ import pytest
 from assay.core.findings import Quantity
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.stats import paired_ratio
-from assay.stats.paired_ratio import PairRatio, Terms, judged
+from assay.stats.paired_ratio import DecisionRule, PairRatio, decide
 
-STEP = Terms("step_time")
+STEP = DecisionRule("step_time")
 
 
 def pairs(*ratios, error=0.001, turns=10):
@@ -56,11 +56,11 @@ def test_a_change_is_clear_of_one_and_as_large_as_the_minimum(value, low, high, 
 
 def test_a_higher_rate_is_faster():
     ratio = Quantity(value=1.05, low=1.02, high=1.08, unit="", estimator="", n=5)
-    assert paired_ratio.verdict(ratio, Terms("rate", higher_is_better=True)) == "faster"
+    assert paired_ratio.verdict(ratio, DecisionRule("rate", higher_is_better=True)) == "faster"
 
 
 def test_the_ratio_is_the_geometric_mean_over_pairs():
-    found = judged(pairs(1.0, 1.21, 1.1), STEP)
+    found = decide(pairs(1.0, 1.21, 1.1), STEP)
 
     assert found.ratio.value == pytest.approx(1.1)
     assert found.ratio.n == 3
@@ -68,29 +68,29 @@ def test_the_ratio_is_the_geometric_mean_over_pairs():
 
 
 def test_three_pairs_that_agree_decide():
-    assert judged(pairs(1.050, 1.051, 1.049), STEP).verdict == "slower"
-    assert judged(pairs(0.950, 0.951, 0.949), STEP).verdict == "faster"
-    assert judged(pairs(1.0, 1.0005, 0.9995), STEP).verdict == "same"
+    assert decide(pairs(1.050, 1.051, 1.049), STEP).verdict == "slower"
+    assert decide(pairs(0.950, 0.951, 0.949), STEP).verdict == "faster"
+    assert decide(pairs(1.0, 1.0005, 0.9995), STEP).verdict == "same"
 
 
 def test_pairs_that_disagree_cannot_tell():
-    assert judged(pairs(1.10, 0.98, 1.07, 0.99), STEP).verdict == "cannot-tell"
+    assert decide(pairs(1.10, 0.98, 1.07, 0.99), STEP).verdict == "cannot-tell"
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.2, "cannot-tell"), (1.4, "slower")])
 def test_one_pair_decides_only_what_is_beyond_the_stated_process_noise(ratio, verdict):
-    found = judged(pairs(ratio), STEP)
+    found = decide(pairs(ratio), STEP)
 
     assert found.verdict == verdict
     assert "process noise of 25 %" in found.ratio.estimator
 
 
 def test_one_pair_never_says_same():
-    assert judged(pairs(1.0, error=0.0), STEP).verdict == "cannot-tell"
+    assert decide(pairs(1.0, error=0.0), STEP).verdict == "cannot-tell"
 
 
 def test_nothing_to_compare_cannot_tell():
-    assert judged((), STEP).verdict == "cannot-tell"
+    assert decide((), STEP).verdict == "cannot-tell"
 
 
 def test_turns_are_compared_turn_by_turn():
@@ -146,7 +146,7 @@ def test_the_fastest_steps_of_a_pair_are_those_of_whole_processes():
     ],
 )
 def test_a_fastest_step_counts_once_several_turns_came_near_to_it(turns, found):
-    assert paired_ratio.fastest_found(turns, minimum=0.01) is found
+    assert paired_ratio.has_fastest(turns, minimum=0.01) is found
 
 
 @pytest.mark.parametrize(("metric", "value"), [("first_step", 7.0), ("peak_memory", 123.0)])
@@ -165,38 +165,38 @@ def test_a_contender_that_failed_makes_no_pair():
 def test_pairs_needed_are_fewer_for_a_larger_change():
     noise = np.array([0.98, 1.02, 1.0, 0.97, 1.03])
     large, small = (
-        paired_ratio.pairs_needed(judged(pairs(*(noise * ratio)), STEP)) for ratio in (1.1, 1.03)
+        paired_ratio.required_pairs(decide(pairs(*(noise * ratio)), STEP)) for ratio in (1.1, 1.03)
     )
     assert 5 < large < small
 
 
 def test_pairs_needed_is_zero_where_none_will_do():
-    assert paired_ratio.pairs_needed(judged(pairs(0.5, 2.0, 1.0, 1.02), STEP)) == 0
+    assert paired_ratio.required_pairs(decide(pairs(0.5, 2.0, 1.0, 1.02), STEP)) == 0
 
 
 def test_a_dear_opening_is_worth_more_turns():
-    assert paired_ratio.turns_wanted((), opening=1.0, turn=0.1) == 10
-    assert paired_ratio.turns_wanted((), opening=6.0, turn=0.1) == 60
+    assert paired_ratio.recommended_turns((), opening=1.0, turn=0.1) == 10
+    assert paired_ratio.recommended_turns((), opening=6.0, turn=0.1) == 60
 
 
 def test_where_pairs_differ_more_than_turns_do_few_turns_will_do():
     noisy_pairs = pairs(0.9, 1.0, 1.1, error=0.001)
     noisy_turns = pairs(*[0.999, 1.0, 1.001] * 3, error=0.02)
 
-    assert paired_ratio.turns_wanted(noisy_pairs, 10.0, 0.2) == paired_ratio.FEWEST_TURNS
-    assert paired_ratio.turns_wanted(noisy_turns, 10.0, 0.2) == paired_ratio.MOST_TURNS
+    assert paired_ratio.recommended_turns(noisy_pairs, 10.0, 0.2) == paired_ratio.MIN_TURNS
+    assert paired_ratio.recommended_turns(noisy_turns, 10.0, 0.2) == paired_ratio.MAX_TURNS
 
 
 def test_a_few_pairs_that_agree_do_not_make_the_next_one_long():
     """Seen: 11, 12, 13 and then 100 turns, so that a minute held four pairs instead of ten."""
     agreeing = pairs(0.999, 1.0, 1.001, error=0.02)
-    assert paired_ratio.turns_wanted(agreeing, opening=2.6, turn=0.2) == 13
+    assert paired_ratio.recommended_turns(agreeing, opening=2.6, turn=0.2) == 13
 
 
 def test_the_optimum_is_that_of_two_stage_sampling():
     """Within 0.04² a turn, between about 0.02²: a ratio of spreads of 2, costs of 25 to 1."""
     known = pairs(math.exp(-0.02), 1.0, math.exp(0.02), error=0.04 / math.sqrt(1e6), turns=10**6)
-    assert paired_ratio.turns_wanted(known, opening=5.0, turn=0.2) == 10
+    assert paired_ratio.recommended_turns(known, opening=5.0, turn=0.2) == 10
 
 
 @pytest.mark.parametrize(("effect", "spread", "within"), [(1.05, 0.005, 6), (1.02, 0.005, 12)])
@@ -206,7 +206,7 @@ def test_a_change_is_found_in_most_trials_within_some_pairs(effect, spread, with
     for _ in range(300):
         ratios = effect * np.exp(spread * random.standard_normal(within))
         found += any(
-            judged(pairs(*ratios[:n]), STEP).verdict == "slower" for n in range(3, within + 1)
+            decide(pairs(*ratios[:n]), STEP).verdict == "slower" for n in range(3, within + 1)
         )
     assert found / 300 >= 0.95
 
@@ -216,6 +216,6 @@ def test_identical_contenders_are_rarely_called_different():
     wrong = 0
     for _ in range(300):
         ratios = np.exp(0.03 * random.standard_normal(20))
-        verdicts = {judged(pairs(*ratios[:n]), STEP).verdict for n in range(3, 21)}
+        verdicts = {decide(pairs(*ratios[:n]), STEP).verdict for n in range(3, 21)}
         wrong += bool(verdicts & {"faster", "slower"})
     assert wrong / 300 <= 0.02 + 3 * math.sqrt(0.02 * 0.98 / 300)

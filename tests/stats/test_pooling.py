@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.stats.pooling import pooled
+from assay.stats.pooling import pool_results
 
 
 def visit(key: str, value: float = 1.0, status: str = "ok", **other) -> Result:
@@ -19,7 +19,7 @@ def visit(key: str, value: float = 1.0, status: str = "ok", **other) -> Result:
 
 
 def test_each_visit_is_a_process():
-    (found,) = pooled([visit("a", 1.0), visit("a", 2.0), visit("a", 3.0)])
+    (found,) = pool_results([visit("a", 1.0), visit("a", 2.0), visit("a", 3.0)])
 
     assert [(part.process, part.values[0]) for part in found.samples] == [
         (0, 1.0),
@@ -30,23 +30,25 @@ def test_each_visit_is_a_process():
 
 
 def test_cases_stay_apart_and_in_order():
-    assert [r.case.key for r in pooled([visit("b"), visit("a"), visit("b")])] == ["b", "a"]
+    assert [r.case.key for r in pool_results([visit("b"), visit("a"), visit("b")])] == ["b", "a"]
 
 
 def test_a_failed_visit_is_left_out_where_another_went_well():
-    (found,) = pooled([visit("a"), visit("a", status="crashed", reason="lost")])
+    (found,) = pool_results([visit("a"), visit("a", status="crashed", reason="lost")])
 
     assert (found.status, found.procedure.processes) == ("ok", 1)
 
 
 def test_a_case_that_never_went_well_tells_its_last_ending():
-    (found,) = pooled([visit("a", status="interrupted"), visit("a", status="failed", reason="no")])
+    (found,) = pool_results(
+        [visit("a", status="interrupted"), visit("a", status="failed", reason="no")]
+    )
 
     assert (found.status, found.reason) == ("failed", "no")
 
 
 def test_peaks_are_the_highest_and_a_wait_that_once_waited_is_one():
-    (found,) = pooled(
+    (found,) = pool_results(
         [
             visit("a", peaks={"rss": 3.0}, facts={"unwaited": 0.4}),
             visit("a", peaks={"rss": 5.0}, facts={"unwaited": 0.0}),

@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Samples
 from assay.reporting import results
 from assay.reporting.detail import detail
@@ -34,7 +34,7 @@ def told(name, values=(99.0,), unit="points", seconds=2.0):
 
 
 def reading(found):
-    return Reading(result=found, summary=summarize(found))
+    return SummarizedResult(result=found, summary=summarize(found))
 
 
 @pytest.mark.parametrize("name", OWN)

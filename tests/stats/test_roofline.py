@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core.records import Case, Environment, Procedure, Result, Samples
-from assay.stats.roofline import position, under_roof
+from assay.stats.roofline import position, roofline_position
 
 
 def result(mode="infer", precision="float32", facts=None, machine=None, values=(0.5, 0.5)):
@@ -64,9 +64,11 @@ def test_what_is_not_counted_or_timed_has_no_position(facts, values):
 
 @pytest.mark.parametrize("moved, bound", [(100.0, "compute"), (10_000.0, "memory")])
 def test_the_roof_is_the_lower_of_memory_and_compute(moved, bound):
-    assert under_roof(work=1000, seconds=1, moved=moved, peak=50, bandwidth=10).bound == bound
+    assert (
+        roofline_position(work=1000, seconds=1, moved=moved, peak=50, bandwidth=10).bound == bound
+    )
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
 def test_a_time_that_is_none_has_no_position(seconds):
-    assert under_roof(work=1.0, seconds=seconds) is None
+    assert roofline_position(work=1.0, seconds=seconds) is None

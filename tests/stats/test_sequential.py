@@ -16,8 +16,8 @@ NOISE = 3 * math.sqrt(TOGETHER * (1 - TOGETHER) / TRIALS)  # of a rate over the 
 def excluded(values):
     """The share of rows at any of whose looks the interval leaves out 0."""
     out = []
-    for count in range(sequential.FEWEST, values.shape[1] + 1):
-        middle, reached, _ = sequential.narrower(values[:, :count])
+    for count in range(sequential.MIN_PAIRS, values.shape[1] + 1):
+        middle, reached, _ = sequential.narrower_interval(values[:, :count])
         out.append(np.abs(middle) > reached)
     return float(np.mean(np.any(out, axis=0)))
 
@@ -38,14 +38,14 @@ def uneven(random, shape):
 
 @pytest.mark.parametrize("noise", [normal, heavy, uneven])
 def test_no_look_of_58_excludes_the_truth_in_more_than_2_percent(noise):
-    values = noise(np.random.default_rng(3), (TRIALS, sequential.MOST))
+    values = noise(np.random.default_rng(3), (TRIALS, sequential.MAX_PAIRS))
 
     assert excluded(values) <= TOGETHER + NOISE
 
 
 def test_the_level_is_not_wasted():
     """With normal noise the rate is what it was made for, not far less."""
-    values = normal(np.random.default_rng(4), (TRIALS, sequential.MOST))
+    values = normal(np.random.default_rng(4), (TRIALS, sequential.MAX_PAIRS))
 
     assert excluded(values) >= TOGETHER - NOISE
 

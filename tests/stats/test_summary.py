@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.stats.summary import summarize
 
@@ -170,7 +170,7 @@ def test_what_a_reading_counts_is_what_its_summary_is_made_of():
     made = result(steady([0.005] * 20 + [0.01 + 1e-6 * (at % 7) for at in range(200)]))
     summary = summarize(made)
 
-    (counted,) = Reading(result=made, summary=summary).steady_values()
+    (counted,) = SummarizedResult(result=made, summary=summary).steady_values()
 
     assert len(counted) == summary.quantities["step_time"].n <= 200
     assert min(counted) == 0.01

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from assay.core import codec
-from assay.core.findings import ANALYSIS
+from assay.core.findings import ANALYSIS_VERSION
 from assay.core.records import Result, Samples
 from assay.stats.summary import summarize
 from tests.stats.test_summary import noisy, result, steady
@@ -54,7 +54,7 @@ def results() -> dict[str, Result]:
 
 def golden() -> dict[str, Any]:
     summaries = {name: plain(summarize(one)) for name, one in results().items()}
-    return {"analysis": ANALYSIS, "summaries": summaries}
+    return {"analysis": ANALYSIS_VERSION, "summaries": summaries}
 
 
 def plain(summary: object) -> Any:
@@ -78,7 +78,9 @@ def test_a_summary_that_changed_has_a_new_version_of_the_analysis():
     ]
 
     assert changed == [], "raise ANALYSIS, then: python -m tests.stats.test_version"
-    assert kept["analysis"] == ANALYSIS, "write it again: python -m tests.stats.test_version"
+    assert kept["analysis"] == ANALYSIS_VERSION, (
+        "write it again: python -m tests.stats.test_version"
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.core.findings import ANALYSIS
+from assay.core.findings import ANALYSIS_VERSION
 from assay.core.records import Case, Plan, Query
 from assay.core.registry import open_store
 from assay.stats import stored_summary
@@ -108,5 +108,5 @@ def kept_ids(place: str) -> tuple[set[str], set[str]]:
     """Ids of all results, and of those that are points of a series."""
     with closing(open_store(place)) as store:
         results = {result.id for result in store.results(Query())}
-        assert not store.unsummarized(Query(), ANALYSIS)
+        assert not store.unsummarized(Query(), ANALYSIS_VERSION)
         return results, {kept.point.id for kept in store.points_of(Query())}

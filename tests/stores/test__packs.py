@@ -9,32 +9,32 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.commands.results.api import kept_files, pack, prunable, relabel, remove
+from assay.commands.results.api import count_files, old_results, pack, relabel, remove
 from assay.core.errors import StoreError, UsageError
-from assay.core.findings import ANALYSIS
+from assay.core.findings import ANALYSIS_VERSION
 from assay.core.records import Query
 from assay.stores import _packs as packs
 from assay.stores import folders
-from assay.stores.sqlite import SqlStore
+from assay.stores.sqlite import SqliteStore
 from tests.stores.test_sqlite import SECOND, stored
 
 
 @pytest.fixture
 def made(home):
     """Three runs of two results, measured in January 2026, one with a document and a trace."""
-    store = SqlStore(home)
+    store = SqliteStore(home)
     results = [one for _ in range(3) for one in stored(store, 2)]
     first = results[0].run
     store.keep_document(first, "race.json", b"{}")
     (store.folder(first) / "001" / "profile").mkdir()
     (store.folder(first) / "001" / "profile" / "trace").write_bytes(b"a trace")
     store.close()
-    SqlStore(home).close()  # whole runs are known
+    SqliteStore(home).close()  # whole runs are known
     return results
 
 
 def kept(home) -> list:
-    store = SqlStore(home)
+    store = SqliteStore(home)
     try:
         return sorted(store.results(Query()), key=lambda result: result.id)
     finally:
@@ -51,7 +51,7 @@ def test_packed_runs_are_found_as_before_in_one_file(home, made):
     assert (found.runs, len(found.packs), found.left) == (3, 1, ())
     assert files_of(home) == []
     assert kept(home) == sorted(made, key=lambda result: result.id)
-    store = SqlStore(home)
+    store = SqliteStore(home)
     assert store.plan(made[0].run).cases
     assert store.document(made[0].run, "race.json") == b"{}"
     assert store.document(made[0].run, "comparison.json") is None
@@ -99,7 +99,7 @@ def test_what_is_removed_does_not_come_back(home, made):
 
 
 def test_a_run_that_is_measured_stays_a_folder(home, made):
-    with folders.locked(home / "runs" / made[0].run):
+    with folders.lock_run(home / "runs" / made[0].run):
         found = pack("2026-02", home)
 
     assert (found.runs, found.left) == (2, (made[0].run,))
@@ -158,11 +158,11 @@ def test_a_damaged_pack_is_named_and_the_rest_is_shown(home, made):
     pack("2026-02", home)
     (file,) = (home / "packs").iterdir()
     whole = file.read_bytes()
-    store = SqlStore(home)
+    store = SqliteStore(home)
     fresh = stored(store)
     store.close()
     file.write_bytes(whole[: len(whole) // 2])
-    store = SqlStore(home)
+    store = SqliteStore(home)
 
     assert [one.id for one in store.results(Query())] == [fresh[0].id]
     assert any("cannot be used" in problem for problem in store.problems)
@@ -176,7 +176,7 @@ def test_a_pipe_in_the_place_of_a_pack_is_not_waited_for(home, made):
     (file,) = (home / "packs").iterdir()
     file.unlink()
     os.mkfifo(file)
-    store = SqlStore(home)
+    store = SqliteStore(home)
 
     assert list(store.results(Query())) == []
     assert all("no plain file" in problem for problem in store.problems)
@@ -195,18 +195,18 @@ def test_several_runs_leave_a_pack_that_is_written_once(home, made, monkeypatch)
 
 
 def test_what_packed_results_take_is_told_from_the_pack(home, made):
-    before = kept_files([made[0].run], home)
+    before = count_files([made[0].run], home)
     pack("2026-02", home)
 
-    assert kept_files([made[0].run], home) == before
-    assert len(prunable(Query(until="2026-01"), store=home)) == 6
+    assert count_files([made[0].run], home) == before
+    assert len(old_results(Query(until="2026-01"), store=home)) == 6
     assert files_of(home) == []
 
 
 def test_two_processes_remove_from_one_pack_at_once(home, made):
     """Each opens the pack first; what one left out would come back with the other's."""
     pack("2026-02", home)
-    stores = [SqlStore(home), SqlStore(home)]
+    stores = [SqliteStore(home), SqliteStore(home)]
     for store in stores:
         assert store.plan(made[0].run).cases
     for store, run in zip(stores, (made[0].run, made[2].run), strict=True):
@@ -219,7 +219,7 @@ def test_two_processes_remove_from_one_pack_at_once(home, made):
 
 
 def test_a_reader_misses_nothing_while_runs_are_packed(home, made):
-    reader, seen = SqlStore(home), 0
+    reader, seen = SqliteStore(home), 0
     child = os.fork()
     if not child:
         pack("2026-02", home)
@@ -260,7 +260,7 @@ def test_a_run_that_cannot_be_restored_leaves_nothing_behind(home, made):
 def test_a_pack_that_is_gone_takes_its_runs_along(home, made):
     pack("2026-02", home)
     shutil.rmtree(home / "packs")
-    store = SqlStore(home)
+    store = SqliteStore(home)
 
     assert list(store.results(Query())) == []
     assert len(store.problems) == 6
@@ -270,12 +270,12 @@ def test_a_pack_that_is_gone_takes_its_runs_along(home, made):
 def test_summaries_and_points_stay(home, made):
     from assay.core.findings import Summary
 
-    store = SqlStore(home)
+    store = SqliteStore(home)
     summary = Summary(quantities={"step_time": SECOND})
-    store.keep_summary(made[0].id, ANALYSIS, summary)
+    store.keep_summary(made[0].id, ANALYSIS_VERSION, summary)
     store.close()
     pack("2026-02", home)
-    store = SqlStore(home)
+    store = SqliteStore(home)
 
     (series,) = store.series(Query())
     assert [point.id for point in store.points(series.series.id, "step_time")] == [made[0].id]

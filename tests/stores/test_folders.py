@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import StoreError
-from assay.core.files import write_whole
+from assay.core.files import write_atomic
 from assay.core.records import Plan
 from assay.stores import folders
-from assay.stores.read import readings
+from assay.stores.read import read_results
 from tests.stores.test_sqlite import CASE, result
 
 
@@ -34,7 +34,7 @@ def test_a_full_disk_leaves_no_half_file(small_disk):
     path = small_disk / "result.json"
 
     with pytest.raises(OSError, match="No space left"):
-        write_whole(path, b"x" * 2_000_000)
+        write_atomic(path, b"x" * 2_000_000)
 
     assert list(small_disk.iterdir()) == []
 
@@ -65,7 +65,7 @@ def test_a_full_disk_keeps_earlier_results_and_says_so(small_disk, assay, ending
     assert "No space left" in error
     assert error.count("error:") == 1
     filler.unlink()
-    assert len(readings(home=small_disk)) == 1
+    assert len(read_results(home=small_disk)) == 1
 
 
 def test_case_folders_are_counted_on(tmp_path):
@@ -105,4 +105,4 @@ def test_a_benchmark_that_fills_the_disk_is_saved_elsewhere(small_disk, tmp_path
     spare = error.partition("assay import ")[2].split()[0]
 
     assert (status, assay("import", spare, *home)[0]) == (4, 0)
-    assert [one.result.values("wall_time") for one in readings(home=small_disk)] == [(0.5,)]
+    assert [one.result.values("wall_time") for one in read_results(home=small_disk)] == [(0.5,)]

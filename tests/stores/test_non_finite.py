@@ -125,7 +125,7 @@ def test_every_page_shows_a_poisoned_store(store, path):
 def test_each_number_has_a_page_of_its_series(store, case):
     store.poison()
     client = TestClient(application(store.place), base_url="http://127.0.0.1:8000")
-    series = series_of(made_result(folders.CasePlace("a/001", None), case, 1.0, "")).id
+    series = series_of(made_result(folders.CaseDir("a/001", None), case, 1.0, "")).id
 
     every, page = client.get("/history"), client.get(f"/history/{series}/step_time")
 

@@ -13,7 +13,7 @@ from assay.core.records import Plan, Query
 from assay.core.registry import open_store
 from assay.stores import _pg_connection as link
 from assay.stores import _pg_tables as tables
-from assay.stores.runs import locked
+from assay.stores.runs import lock_run
 from tests.postgres import PASSWORD, Cutter
 from tests.stores.test_sqlite import CASE, SECOND, result, stored
 
@@ -153,13 +153,13 @@ def test_an_object_store_that_cannot_be_used_is_said(database, place):
 def test_a_run_is_measured_by_one_machine_at_a_time(postgres, database):
     with closing(open_store(database)) as one, closing(open_store(database)) as other:
         run = stored(one)[0].run
-        with locked(one, run):
+        with lock_run(one, run):
             postgres.cut()
             one.count(Query())  # connects again, and holds the lock again
             refused = pytest.raises(UsageError, match="being measured by another assay")
-            with refused, locked(other, run):
+            with refused, lock_run(other, run):
                 pass
-        with locked(other, run):
+        with lock_run(other, run):
             pass
 
 

@@ -22,7 +22,7 @@ def store(home):
 
 
 def statuses(*ids: str) -> list[str]:
-    return [reading.result.status for reading in read.readings(Query(ids=ids))]
+    return [reading.result.status for reading in read.read_results(Query(ids=ids))]
 
 
 def append(store, run, status: str, case: Case = CASE) -> None:
@@ -33,7 +33,7 @@ def append(store, run, status: str, case: Case = CASE) -> None:
 def test_results_come_with_their_summaries_oldest_first(store):
     made = stored(store, 3)
 
-    found = read.readings()
+    found = read.read_results()
 
     assert [reading.result for reading in found] == made
     assert found[0].summary == summarize(made[0])
@@ -62,7 +62,7 @@ def test_a_result_that_cannot_be_read_is_said_once_and_the_others_are_shown(stor
     (home / "runs" / lost.id / "result.json").write_text("{")
     said = []
 
-    shown = read.readings(say=said.append)
+    shown = read.read_results(say=said.append)
 
     assert [reading.result for reading in shown] == [found]
     assert len(said) == 1
@@ -73,7 +73,7 @@ def test_a_result_that_cannot_be_read_is_said_once_and_the_others_are_shown(stor
 def test_a_run_knows_the_verb_that_made_it(store, verb):
     run = store.new_run(Plan(cases=(CASE,), verb=verb))
 
-    assert read.made_by(run.name) == verb
+    assert read.verb_of_run(run.name) == verb
 
 
 def test_the_last_run_is_the_one_that_was_made_last_also_within_a_second(store, monkeypatch):
@@ -82,14 +82,14 @@ def test_the_last_run_is_the_one_that_was_made_last_also_within_a_second(store, 
     for verb in ("run", "train", "race"):
         store.new_run(Plan(cases=(CASE,), verb=verb))
 
-    assert read.made_by("last") == "race"
+    assert read.verb_of_run("last") == "race"
 
 
 def test_a_run_that_is_not_there_is_refused(store):
     stored(store)
 
     with pytest.raises(UsageError, match="no run named 'nothing'"):
-        read.made_by("nothing")
+        read.verb_of_run("nothing")
 
 
 def test_contenders_that_do_other_work_are_unfair():

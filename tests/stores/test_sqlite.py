@@ -11,7 +11,7 @@ import pytest
 from assay.core.errors import StoreError
 from assay.core.findings import Quantity
 from assay.core.records import Case, Plan, Procedure, Query, Result, Samples
-from assay.stores.sqlite import SqlStore
+from assay.stores.sqlite import SqliteStore
 
 CASE = Case(workload="w", backend="b", key="w@b")
 SECOND = Quantity(value=1.0, low=math.nan, high=math.nan, unit="s", estimator="median", n=1)
@@ -29,7 +29,7 @@ def result(run: str, number: int = 1, **fields: object) -> Result:
     return Result(**(values | fields))
 
 
-def stored(store: SqlStore, cases: int = 1, **fields: object) -> list[Result]:
+def stored(store: SqliteStore, cases: int = 1, **fields: object) -> list[Result]:
     """A run with so many results, appended."""
     run = store.new_run(Plan(cases=(CASE,) * cases))
     made = [result(run.name, number, **fields) for number in range(1, cases + 1)]
@@ -41,7 +41,7 @@ def stored(store: SqlStore, cases: int = 1, **fields: object) -> list[Result]:
 
 @pytest.fixture
 def store(home):
-    opened = SqlStore(home)
+    opened = SqliteStore(home)
     yield opened
     opened.close()
 
@@ -52,7 +52,7 @@ def test_an_index_that_is_lost_is_made_anew(store, home):
     for file in home.glob("index.sqlite*"):
         file.unlink()
 
-    assert list(SqlStore(home).results(Query())) == made
+    assert list(SqliteStore(home).results(Query())) == made
 
 
 def test_a_damaged_index_is_put_aside_and_made_anew(store, home):
@@ -62,16 +62,16 @@ def test_a_damaged_index_is_put_aside_and_made_anew(store, home):
         file.unlink()
     (home / "index.sqlite").write_bytes(b"no database at all" * 1000)
 
-    assert list(SqlStore(home).results(Query())) == made
+    assert list(SqliteStore(home).results(Query())) == made
     assert (home / "damaged-index.sqlite").exists()
 
 
 def test_a_run_folder_the_index_has_not_seen_is_picked_up(store, home, tmp_path):
-    other = SqlStore(tmp_path / "elsewhere")
+    other = SqliteStore(tmp_path / "elsewhere")
     made = stored(other)
     shutil.copytree(other.runs / made[0].run, home / "runs" / made[0].run)
 
-    assert list(SqlStore(home).results(Query())) == made
+    assert list(SqliteStore(home).results(Query())) == made
 
 
 @pytest.mark.parametrize("name", ["20991231-235959-zzzz", "99999999-999999-aaaa", "zzz", "a b"])
@@ -84,7 +84,7 @@ def test_a_stray_folder_is_not_the_last_run(store, name):
 
 
 def test_an_index_that_is_damaged_in_the_middle_is_made_anew(home):
-    store = SqlStore(home)
+    store = SqliteStore(home)
     ids = [one.id for one in stored(store, 5)]
     store.close()
     index = home / "index.sqlite"
@@ -94,7 +94,7 @@ def test_an_index_that_is_damaged_in_the_middle_is_made_anew(home):
     for part in home.glob("index.sqlite-*"):
         part.unlink()
 
-    again = SqlStore(home)
+    again = SqliteStore(home)
 
     assert [one.id for one in again.results(Query())] == ids
 
@@ -103,7 +103,7 @@ def test_a_home_that_is_a_file_is_said(tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match="cannot be opened"):
-        SqlStore(tmp_path / "file")
+        SqliteStore(tmp_path / "file")
 
 
 def test_an_index_of_another_version_is_made_anew(store, home):
@@ -112,4 +112,4 @@ def test_an_index_of_another_version_is_made_anew(store, home):
     store._write("ALTER TABLE results DROP COLUMN host", ())
     store.close()
 
-    assert list(SqlStore(home).results(Query(machine=""))) == made
+    assert list(SqliteStore(home).results(Query(machine=""))) == made

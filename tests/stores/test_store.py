@@ -19,7 +19,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Quantity, Summary
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.stores.sqlite import SqlStore
+from assay.stores.sqlite import SqliteStore
 from tests.stores.test_sqlite import SECOND, stored
 
 
@@ -52,7 +52,7 @@ def overwrite(store, result_id: str, data: bytes) -> None:
 
 
 def spoil_summary(store, result_id: str, data: bytes) -> None:
-    if isinstance(store, SqlStore):
+    if isinstance(store, SqliteStore):
         store._write("INSERT INTO summaries VALUES (?, 1, ?)", (result_id, data))
     else:
         row = (result_id, data)
@@ -195,7 +195,7 @@ def test_adopting_checks_before_it_copies(store, tmp_path):
 
 
 def test_adopting_twice_changes_nothing(store, tmp_path):
-    other = SqlStore(tmp_path / "elsewhere")
+    other = SqliteStore(tmp_path / "elsewhere")
     (made,) = stored(other)
 
     for _ in range(2):

@@ -415,7 +415,7 @@ def test_trade_offs_name_who_is_beaten_by_nobody(client, keep):
 
 
 def test_very_many_series_are_not_checked_while_a_reader_waits(client, keep, monkeypatch):
-    monkeypatch.setattr(check, "MOST", 1)
+    monkeypatch.setattr(check, "MAX_SERIES", 1)
     keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
 
     assert "2 series are more than a page looks at" in client.get("/check").text
@@ -436,7 +436,7 @@ def test_two_labels_are_compared_case_by_case(client, keep):
 
 
 def test_very_many_are_compared_from_the_index(client, keep, monkeypatch):
-    monkeypatch.setattr(compare, "OPENED", 1)
+    monkeypatch.setattr(compare, "MAX_RESULTS", 1)
     for label, factor in (("before", 1.0), ("after", 1.2)):
         keep((CASE, 0.010 * factor, "ok"), (OTHER, 0.020, "ok"), label=label)
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from assay.web.charts.scale import Scale, scale_of, thinned
+from assay.web.charts.scale import Scale, downsample, make_scale
 
 
 @pytest.mark.parametrize(
@@ -30,20 +30,20 @@ def test_a_logarithmic_axis_has_ticks_however_narrow():
 
 
 def test_one_value_has_room_around_it():
-    scale = scale_of([2.0])
+    scale = make_scale([2.0])
 
     assert scale.low < 2.0 < scale.high
 
 
 def test_nan_is_no_end_of_a_scale():
-    assert scale_of([1.0, math.nan, 3.0], room=0.0) == Scale(low=1.0, high=3.0)
+    assert make_scale([1.0, math.nan, 3.0], room=0.0) == Scale(low=1.0, high=3.0)
 
 
 def test_thinned_points_keep_the_highest_and_the_lowest():
     ys = [math.sin(x / 50) for x in range(10_000)]
     ys[1234], ys[8765] = 99.0, -99.0
 
-    kept = thinned(ys, 500)
+    kept = downsample(ys, 500)
 
     assert {1234, 8765, 0, 9_999} <= set(kept)
     assert len(kept) <= 502

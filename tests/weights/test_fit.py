@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.weights.fit import assign, misfits
+from assay.weights.fit import assign, shape_mismatches
 from assay.weights.layers import Layer
 
 LAYERS = [
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_named_with_its_shapes(changed, message):
 def test_every_difference_is_counted():
     changed = weights(dense_1__kernel=np.ones((784, 10)), dense_1__bias=np.ones(10))
 
-    assert len(list(misfits(LAYERS, changed))) == 2
+    assert len(list(shape_mismatches(LAYERS, changed))) == 2
     with pytest.raises(UsageError, match=r"\(1 more do not fit\.\)"):
         assign(LAYERS, changed)
 

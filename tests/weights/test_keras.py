@@ -185,8 +185,8 @@ def test_channels_first_models_recognise_the_same_digits(keras, lenets, monkeypa
     pictures = load_data("mnist", "test", first=50).inputs
     weights = read(WHOLE / "weights" / "lenet.npz")
     last, first = lenets[0], lenet(keras, "channels_first")
-    _keras.put(last, weights)
-    _keras.put(first, weights)
+    _keras.set_weights(last, weights)
+    _keras.set_weights(first, weights)
 
     expected = np.asarray(last(prepare(pictures, "mnist")))
     ready = prepare(pictures, "mnist", "channels_first")

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.weights.layers import Layer, Stored, canonical, creation_order, named, snake_case
+from assay.weights.layers import (
+    Layer,
+    StoredLayer,
+    canonical_weights,
+    creation_order,
+    name_layers,
+    snake_case,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,11 +29,11 @@ def test_order_of_creation_is_in_the_names_keras_gives(names, expected):
 
 
 def test_layers_of_a_file_are_renamed_from_1_per_kind():
-    found = canonical(
+    found = canonical_weights(
         [
-            Stored("conv2d", "conv2d_8", {"kernel": np.array(8)}),
-            Stored("conv2d", "conv2d_7", {"kernel": np.array(7)}),
-            Stored("dense", "dense_3", {"kernel": np.array(3), "bias": np.array(4)}),
+            StoredLayer("conv2d", "conv2d_8", {"kernel": np.array(8)}),
+            StoredLayer("conv2d", "conv2d_7", {"kernel": np.array(7)}),
+            StoredLayer("dense", "dense_3", {"kernel": np.array(3), "bias": np.array(4)}),
         ]
     )
 
@@ -41,7 +48,7 @@ def test_layers_of_a_file_are_renamed_from_1_per_kind():
 def test_each_kind_is_counted_apart():
     layers = [Layer("conv2d", {}), Layer("dense", {}), Layer("conv2d", {})]
 
-    assert [name for name, _ in named(layers)] == ["conv2d_1", "dense_1", "conv2d_2"]
+    assert [name for name, _ in name_layers(layers)] == ["conv2d_1", "dense_1", "conv2d_2"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.commands.bench.process import BenchProcess, ask, case_of
+from assay.commands.bench.process import BenchProcess, case_of, write_request
 from assay.core.errors import EndingError
 from assay.core.messages import Open
 from assay.formats.perfzero import report
@@ -25,7 +25,9 @@ def bench(tmp_path):
     def run(owner, name, **setting):
         chosen = BenchSetting(**{"python_path": (DATA,), "root_data_dir": "/somewhere", **setting})
         method = Method("bench_endings", owner, f"benchmark_{name}")
-        ask(tmp_path, RunMethod(method=method, setting=chosen, output_dir=str(tmp_path / "out")))
+        write_request(
+            tmp_path, RunMethod(method=method, setting=chosen, output_dir=str(tmp_path / "out"))
+        )
         with BenchProcess(case_of(method, chosen), tmp_path, 60, tmp_path) as child:
             child.run()
         return first(tmp_path), told(tmp_path)

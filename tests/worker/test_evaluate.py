@@ -10,7 +10,7 @@ import pytest
 from assay.core.errors import EndingError
 from assay.core.messages import Evaluate, LateFacts, Reported
 from assay.core.sessions import Examples, Job
-from assay.worker.evaluate import evaluated
+from assay.worker.evaluate import evaluate
 
 
 class Echo:
@@ -28,7 +28,7 @@ def told(session: object, labels: np.ndarray, outputs: np.ndarray, folder) -> tu
     """Metric → values of each batch, and the facts."""
     job = Job(model=None, eval_data=lambda split, first: Examples(inputs=outputs, labels=labels))
     order = Evaluate(split="test", first=0, file=str(folder / "predictions.npy"))
-    *samples, last = evaluated(order, session, job)
+    *samples, last = evaluate(order, session, job)
     assert isinstance(last, LateFacts) and all(isinstance(one, Reported) for one in samples)
     return {one.samples.metric: one.samples.values for one in samples}, last.facts
 
@@ -80,6 +80,6 @@ def test_a_backend_or_a_workload_that_cannot_be_evaluated_is_skipped(tmp_path):
     order = Evaluate(split="test", first=0, file=str(tmp_path / "predictions.npy"))
 
     with pytest.raises(EndingError, match="this backend cannot be given other inputs"):
-        list(evaluated(order, SimpleNamespace(items=1), Job(model=None)))
+        list(evaluate(order, SimpleNamespace(items=1), Job(model=None)))
     with pytest.raises(EndingError, match="no data to be evaluated on"):
-        list(evaluated(order, Echo(1), Job(model=None)))
+        list(evaluate(order, Echo(1), Job(model=None)))

@@ -14,16 +14,16 @@ import pytest
 
 from assay.core.errors import EndingError, UsageError
 from assay.core.messages import (
-    Answer,
     Calibrate,
     Close,
     Failed,
+    Response,
     TakeSamples,
     TimedSteps,
     pack,
     unpack,
 )
-from assay.worker.protocol import failure, packages, say
+from assay.worker.protocol import failure, packages, send
 from tests.measure.test_endings import gone
 
 # Says which process it has started, that would live on; then the steps of every order to take some.
@@ -60,7 +60,7 @@ class Hearing:
         """Of the next answer."""
         while not (body := next(unpack(self._heard), b"")):
             self._heard += os.read(self.answers, 1 << 16)
-        return msgspec.msgpack.decode(body, type=Answer).steps
+        return msgspec.msgpack.decode(body, type=Response).steps
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_an_answer_larger_than_the_pipe_is_said_whole_with_what_is_no_number():
     seconds = (math.nan, math.inf, *map(float, range(50_000)))
     answer = TimedSteps(starts=(), seconds=seconds, steps=1)
     source, sink = os.pipe()
-    speaking = threading.Thread(target=say, args=(sink, answer))
+    speaking = threading.Thread(target=send, args=(sink, answer))
 
     speaking.start()
     heard = bytearray()
@@ -110,7 +110,7 @@ def test_an_answer_larger_than_the_pipe_is_said_whole_with_what_is_no_number():
         heard += os.read(source, 1 << 16)
     speaking.join()
 
-    assert repr(msgspec.msgpack.decode(found[0], type=Answer)) == repr(answer)
+    assert repr(msgspec.msgpack.decode(found[0], type=Response)) == repr(answer)
     os.close(source)
     os.close(sink)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.testing import FakeClock, FakeSession
-from assay.worker.timing import steps_per_sample, take, time_steps, unwaited
+from assay.worker.timing import steps_per_sample, take, time_steps, unsynchronized_share
 
 
 def test_time_includes_what_the_device_does_after_the_last_step():
@@ -138,14 +138,14 @@ def test_a_group_is_a_thousand_times_the_cost_of_the_clock(step):
 def test_a_true_wait_leaves_nothing_to_a_read(read):
     clock = FakeClock(cost=1e-7)
     session = FakeSession(clock, seconds_per_step=0.01)
-    assert unwaited(session, reading(session, clock, read), clock) < 0.01
+    assert unsynchronized_share(session, reading(session, clock, read), clock) < 0.01
 
 
 @pytest.mark.parametrize("read", [0.0, 0.01, 2.0])
 def test_what_a_missing_wait_leaves_is_found_in_the_read_after_it(read):
     clock = FakeClock(cost=1e-7)
     session = FakeSession(clock, seconds_per_step=0.01, waits=False)
-    assert unwaited(session, reading(session, clock, read), clock) > 0.7
+    assert unsynchronized_share(session, reading(session, clock, read), clock) > 0.7
 
 
 def test_one_slow_read_is_not_a_missing_wait():
@@ -153,7 +153,7 @@ def test_one_slow_read_is_not_a_missing_wait():
     session = FakeSession(clock, seconds_per_step=0.01)
     slow = iter([0.0, 5.0])
 
-    assert unwaited(session, lambda: clock.advance(next(slow, 0.0)), clock) < 0.01
+    assert unsynchronized_share(session, lambda: clock.advance(next(slow, 0.0)), clock) < 0.01
 
 
 def reading(session, clock, seconds):

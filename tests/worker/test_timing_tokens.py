@@ -37,7 +37,9 @@ class Spoken:
 def timed(session: Spoken, seconds: float = 0.0) -> dict[str, tuple[float, ...]]:
     assert isinstance(session, Generating)
     order = messages.TimeTokens(seconds=seconds)
-    return {one.metric: one.values for one in timing.timed(session, order, lambda: session.now)}
+    return {
+        one.metric: one.values for one in timing.time_tokens(session, order, lambda: session.now)
+    }
 
 
 def test_every_token_the_host_sees_has_a_time_of_its_own():

@@ -4,7 +4,7 @@ from types import SimpleNamespace as Module
 
 import pytest
 
-from assay.worker.bench import used
+from assay.worker.bench import detect_framework
 
 TENSORFLOW = Module(__version__="2.21.0", __git_version__="b'v2.21.0-rc1'")
 TORCH = Module(__version__="2.13.0+cpu", version=Module(git_version="abc"))
@@ -54,10 +54,10 @@ def keras(name):
     ],
 )
 def test_the_framework_named_is_the_one_that_worked(modules, name, build):
-    found = used(modules)
+    found = detect_framework(modules)
 
     assert (found["name"], found["build_version"]) == (name, build)
 
 
 def test_the_version_is_the_frameworks_own():
-    assert used({"tensorflow": TENSORFLOW})["version"] == "2.21.0"
+    assert detect_framework({"tensorflow": TENSORFLOW})["version"] == "2.21.0"

@@ -72,7 +72,7 @@ def test_what_a_base_elsewhere_brings_is_known_to_the_worker_alone(read):
 
     assert found.naming == OWN
     with pytest.raises(UsageError, match="Net has no method load_data"):
-        _benchmark_object.made(type("Net", (), {"build_model": print}), OWN)
+        _benchmark_object.make_object(type("Net", (), {"build_model": print}), OWN)
 
 
 def test_metadata_is_read_without_running_the_file(read):
@@ -114,7 +114,7 @@ def test_a_constructor_gets_what_hpvm_gave_it(monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "reload_dir", "somewhere", raising=False)
     monkeypatch.setattr(Hpvm, "NAME", "HPVM_net", raising=False)
 
-    found = _benchmark_object.made(Hpvm, HPVM).thing
+    found = _benchmark_object.make_object(Hpvm, HPVM).thing
 
     assert (found.name, found.reload_dir, found.keras_model_file) == (
         "HPVM_net",
@@ -125,13 +125,13 @@ def test_a_constructor_gets_what_hpvm_gave_it(monkeypatch):
 
 def test_a_constructor_that_wants_more_is_refused_by_what_it_wants():
     with pytest.raises(UsageError, match="needs 'reload_dir', which is not given"):
-        _benchmark_object.made(Hpvm, HPVM)
+        _benchmark_object.make_object(Hpvm, HPVM)
 
 
 @pytest.fixture
 def made(monkeypatch):
     monkeypatch.setattr(Hpvm, "reload_dir", "", raising=False)
-    return lambda: _benchmark_object.made(Hpvm, HPVM)
+    return lambda: _benchmark_object.make_object(Hpvm, HPVM)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_data_of_another_shape_says_what_was_expected():
     thing = type("Net", (), {"load_data": lambda self: (1, 2, 3, 4), "build_model": print})
 
     with pytest.raises(UsageError, match="load_data of Net returned") as caught:
-        _benchmark_object.made(thing, OWN).examples("test", 0)
+        _benchmark_object.make_object(thing, OWN).examples("test", 0)
     assert "(x_train, y_train), (x_test, y_test)" in caught.value.hint
 
 

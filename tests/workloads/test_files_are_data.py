@@ -40,7 +40,7 @@ def test_a_lambda_layer_is_refused(keras, tmp_path, marker, name):
     marker.unlink(missing_ok=True)
 
     with pytest.raises(UsageError, match=rf"Keras cannot load a model from .*{name}.*Lambda"):
-        keras_file.loaded(str(tmp_path / name))
+        keras_file.load_model(str(tmp_path / name))
 
     assert not marker.exists()
 
@@ -67,7 +67,7 @@ def test_a_keras_file_names_no_function_to_call(keras, tmp_path, marker, module,
             archive.writestr(one, data)
 
     with pytest.raises(UsageError, match=r"Keras cannot load a model from .*net\.keras"):
-        keras_file.loaded(str(file))
+        keras_file.load_model(str(file))
 
     assert not marker.exists()
 

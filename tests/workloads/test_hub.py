@@ -30,7 +30,7 @@ def session_of(text: str):
 
 
 def gpt2(folder):
-    hub.load()  # which transformers imports
+    hub.load_torchvision()  # which transformers imports
     from transformers import GPT2Config
 
     GPT2Config(**SIZES, architectures=["GPT2LMHeadModel"]).save_pretrained(folder)
@@ -51,7 +51,7 @@ def test_a_configuration_is_trained_with_random_weights_and_that_is_said(tmp_pat
 
 @pytest.mark.real("torch", "transformers")
 def test_weights_that_are_there_are_loaded(tmp_path):
-    hub.load()
+    hub.load_torchvision()
     from transformers import GPT2Config, GPT2LMHeadModel
 
     made = GPT2LMHeadModel(GPT2Config(**SIZES)).eval()
@@ -80,7 +80,7 @@ def test_a_configuration_names_no_code_to_run(tmp_path):
 
 @pytest.mark.real("torch", "transformers")
 def test_a_classifier_of_pictures_gets_pictures(tmp_path):
-    hub.load()
+    hub.load_torchvision()
     from transformers import ViTConfig
 
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}

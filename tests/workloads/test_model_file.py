@@ -13,7 +13,7 @@ import pytest
 import assay
 from assay.core import registry
 from assay.core.errors import UsageError
-from assay.core.registry import opening
+from assay.core.registry import backends_for
 from assay.formats import onnx_header
 from tests.workloads.test_bare import opened, resolved
 
@@ -204,7 +204,7 @@ def test_a_keras_file_is_a_workload_of_every_keras_backend(tmp_path, keras):
 
     job = workload.kinds["keras"](**{**workload.params, "batch_size": 3, name: 6})
 
-    assert {"keras-jax", "onnxruntime"} <= set(opening(workload))
+    assert {"keras-jax", "onnxruntime"} <= set(backends_for(workload))
     assert [part.shape for part in job.train_batch[0]] == [(3, 6), (3, 4)]
     assert job.train_batch[0][0].max() < 10 and job.train_batch[1].shape == (3,)
     assert job.model(list(job.train_batch[0])).shape == (3, 4)

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.backends.captured import captured
+from assay.backends.captured import capture_job
 from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.errors import AssayError
 from assay.measure import plan
 from assay.native.emit import emit
 from assay.native.onnx.file import onnx_bytes
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from tests.backends.opened import SMALL as NETS
 from tests.workloads.opened_all import SMALL as ZOO
 
@@ -84,13 +84,13 @@ def test_a_runtime_opens_what_the_table_says(workload, keras):
     claims = {said()[workload, name] for name in RUNTIMES}
     if claims == {False}:
         with pytest.raises(AssayError, match=r"cannot be captured|does not tell its layers"):
-            captured(build, case)
+            capture_job(build, case)
         return
-    found = captured(build, case)
+    found = capture_job(build, case)
     session = onnxruntime.InferenceSession(onnx_bytes(found.graph))
     names = [one.name for one in session.get_inputs()]
     (outputs, *_) = session.run(None, dict(zip(names, found.inputs, strict=True)))
     wanted = np.asarray(jobs[0].model(jobs[0].train_batch[0], training=False))
 
-    assert claims == {True} and emit(optimized(found.graph)).source
+    assert claims == {True} and emit(optimize(found.graph)).source
     assert np.abs(outputs - wanted).max() <= 1e-4 * np.abs(wanted).max()

@@ -55,7 +55,7 @@ CONFIG = Option(
 )
 
 
-class Captured(msgspec.Struct, frozen=True, kw_only=True):
+class CapturedJob(msgspec.Struct, frozen=True, kw_only=True):
     """A job as a graph, with its batch in the layout the graph takes."""
 
     graph: Any  # assay.native's Graph
@@ -80,7 +80,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
         """Convert a channels-last batch to the graph's layout."""
         import numpy as np
 
-        batch = _options.in_layout(inputs, self.channels_first)
+        batch = _options.to_layout(inputs, self.channels_first)
         return np.ascontiguousarray(batch, dtype=self.graph.inputs[0].dtype)
 
     def facts(self, case: Case) -> dict[str, Value]:
@@ -130,7 +130,7 @@ def is_file(case: Case) -> bool:
     return case.workload.endswith(".onnx")
 
 
-def opened_file(build: Callable[[], Job], case: Case) -> OnnxFile:
+def open_onnx_file(build: Callable[[], Job], case: Case) -> OnnxFile:
     job = build()
     assert job.train_batch
     return OnnxFile(path=str(job.model), inputs=job.train_batch[0], items=job.items)
@@ -148,11 +148,11 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
         return OPTIONS
 
     def missing(self) -> str:
-        return _options.lacking(("numpy", self.name), self.name)
+        return _options.missing_reason(("numpy", self.name), self.name)
 
     def refuses(self, case: Case) -> str:
         """Keras is required except for ONNX files."""
-        return _options.refused(case) or ("" if is_file(case) else engines.lacking())
+        return _options.refusal(case) or ("" if is_file(case) else engines.missing_reason())
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
         """Keras only builds the model, on the CPU; an ONNX file does not need it."""
@@ -160,7 +160,7 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
         if is_file(case):
             return cpu_only
         data_format = str(case.options["data_format"])
-        return {**engines.variables(engines.installed(), data_format, folder), **cpu_only}
+        return {**engines.variables(engines.installed_engine(), data_format, folder), **cpu_only}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
@@ -168,9 +168,9 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
             module = import_module(f"assay.backends.captured.{self.name}")
         session = module.open_session
         if is_file(case):
-            yield session(opened_file(build, case), case)
+            yield session(open_onnx_file(build, case), case)
         else:
-            yield session(captured_once(case, lambda: captured(build, case)), case)
+            yield session(capture_cached(case, lambda: capture_job(build, case)), case)
 
 
 class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
@@ -181,7 +181,7 @@ class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
         return {**OPTIONS, "kernels": KERNELS, "config": CONFIG}
 
     def missing(self) -> str:
-        return _options.lacking(("numpy",), "native") or toolchain.lacking()
+        return _options.missing_reason(("numpy",), "native") or toolchain.missing_compiler()
 
     def refuses(self, case: Case) -> str:
         if case.options["kernels"] == "onednn" and not toolchain.onednn_folder():
@@ -189,7 +189,7 @@ class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
         return super().refuses(case)
 
 
-def captured(build: Callable[[], Job], case: Case) -> Captured:
+def capture_job(build: Callable[[], Job], case: Case) -> CapturedJob:
     """Build the Keras model and capture it as a graph; called in the worker only."""
     import math
 
@@ -201,12 +201,12 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
 
     engines.set_seed(_options.seed(case))
     job = build()
-    model = _model.checked(job.model, case)
-    with engines.without_tensorflow():
+    model = _model.check_model(job.model, case)
+    with engines.hide_tensorflow():
         graph = capture(model, case.workload)
     inputs, targets = _model.batch(job, case)
     arrays = engines.flat(inputs)
-    return Captured(
+    return CapturedJob(
         graph=graph,
         inputs=tuple(
             np.ascontiguousarray(array, dtype=value.dtype)
@@ -217,13 +217,13 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
         channels_first=_model.channels_first(job, case),
         said={
             **job.facts,
-            **fingerprint.of_weights(map(_model.as_array, model.trainable_variables)),
+            **fingerprint.fingerprint_weights(map(_model.as_array, model.trainable_variables)),
             **({"multiply_adds": job.multiply_adds} if job.multiply_adds else {}),
         },
     )
 
 
-def joined(arrays: Sequence[Any]) -> Any:
+def join_outputs(arrays: Sequence[Any]) -> Any:
     """One output as it is; several are flattened and concatenated."""
     import numpy as np
 
@@ -253,7 +253,7 @@ PROVIDES = {
 # and the initialization of weights are most of the time to open such a case.
 
 
-class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
+class _CacheRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A captured model without its graph and batch."""
 
     items: int
@@ -263,7 +263,7 @@ class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
     inputs: int  # how many arrays
 
 
-def captured_once(case: Case, capture: Callable[[], Captured]) -> Captured:
+def capture_cached(case: Case, capture: Callable[[], CapturedJob]) -> CapturedJob:
     """Read the model from the run's cache, or capture and cache it."""
     cache = os.environ.get(SHARED_CACHE)
     if not cache:
@@ -282,7 +282,7 @@ def _key(case: Case) -> str:
     return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()[:24]
 
 
-def _write(model: Captured, folder: Path) -> None:
+def _write(model: CapturedJob, folder: Path) -> None:
     import numpy as np
 
     from assay.native import files
@@ -291,7 +291,7 @@ def _write(model: Captured, folder: Path) -> None:
     files.write(model.graph, folder / "graph.npz")
     with user_file(folder / "batch.npz") as temporary, open(temporary, "wb") as file:
         np.savez(file, *model.inputs)
-    record = _CapturedRecord(
+    record = _CacheRecord(
         items=model.items,
         parameters=model.parameters,
         channels_first=model.channels_first,
@@ -302,15 +302,15 @@ def _write(model: Captured, folder: Path) -> None:
         temporary.write_bytes(codec.encode(record))
 
 
-def _read(folder: Path) -> Captured:
+def _read(folder: Path) -> CapturedJob:
     import numpy as np
 
     from assay.native import files
 
-    record = codec.decode_part((folder / "kept.json").read_bytes(), _CapturedRecord)
+    record = codec.decode_part((folder / "kept.json").read_bytes(), _CacheRecord)
     with np.load(folder / "batch.npz", allow_pickle=False) as batch:
         inputs = tuple(batch[f"arr_{number}"] for number in range(record.inputs))
-    return Captured(
+    return CapturedJob(
         graph=files.read(folder / "graph.npz"),
         inputs=inputs,
         items=record.items,

@@ -9,35 +9,35 @@ from typing import Any, cast
 
 import numpy as np
 
-from assay.backends.captured import Captured, OnnxFile, joined
+from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
 from assay.core.records import Case, Value
 from assay.native.build import build
 from assay.native.emit import emit
 from assay.native.graph import Graph
-from assay.native.hpvm.configs import config_named
-from assay.native.knobs.apply import applied
-from assay.native.knobs.calibration_file import items_beside
-from assay.native.knobs.from_config import knobs_in
-from assay.native.library import Loaded
+from assay.native.hpvm.configs import split_config_name
+from assay.native.knobs.apply import apply_knobs
+from assay.native.knobs.calibration_file import load_items
+from assay.native.knobs.from_config import read_knobs
+from assay.native.library import LoadedModel
 from assay.native.onnx.read import read_onnx
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from assay.native.toolchain import Kernels, toolchain
 
-CHOOSING = 4.0  # seconds for choosing kernels when the case is opened
+SELECTION_SECONDS = 4.0  # seconds for choosing kernels when the case is opened
 
 
 class NativeSession:
-    def __init__(self, captured: Captured | OnnxFile, case: Case) -> None:
+    def __init__(self, captured: CapturedJob | OnnxFile, case: Case) -> None:
         self._captured, self._case = captured, case
         self.items = captured.items
         kernels = cast(Kernels, case.options["kernels"])
         self._tools = toolchain(kernels)
-        graph, inputs = _taken(captured)
-        emitted = emit(_with_knobs(graph, str(case.options["config"]), inputs))
+        graph, inputs = _graph_and_inputs(captured)
+        emitted = emit(_apply_config(graph, str(case.options["config"]), inputs))
         self._built = build(emitted, self._tools)
         self._threads = len(os.sched_getaffinity(0))
-        self._loaded = Loaded(
-            self._built, emitted, len(inputs[0]), self._threads, kernels, CHOOSING
+        self._loaded = LoadedModel(
+            self._built, emitted, len(inputs[0]), self._threads, kernels, SELECTION_SECONDS
         )
         self._step, self._outputs = self._loaded.bind(*inputs)
 
@@ -49,7 +49,7 @@ class NativeSession:
 
     def outputs(self) -> Any:
         self._step()
-        return joined([output.copy() for output in self._outputs])
+        return join_outputs([output.copy() for output in self._outputs])
 
     def read(self) -> object:
         return self._outputs[0].ravel()[:1].copy()
@@ -71,20 +71,20 @@ class NativeSession:
         }
 
 
-def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
+def _apply_config(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
     """Calibrate on the items stored next to the configurations, else on the batch."""
-    best = optimized(graph)
+    best = optimize(graph)
     if not config:
         return best
-    path, name = config_named(config)
-    knobs = knobs_in(graph, path, name)
-    items = items_beside(path, graph) or tuple(batch[:64] for batch in inputs)
-    return applied(best, knobs, items)
+    path, name = split_config_name(config)
+    knobs = read_knobs(graph, path, name)
+    items = load_items(path, graph) or tuple(batch[:64] for batch in inputs)
+    return apply_knobs(best, knobs, items)
 
 
-def _taken(source: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
+def _graph_and_inputs(source: CapturedJob | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
     """The graph, and a batch for each of its inputs."""
-    if isinstance(source, Captured):
+    if isinstance(source, CapturedJob):
         return source.graph, tuple(np.asarray(batch, np.float32) for batch in source.inputs)
     arrays = source.inputs_by_name()
     graph = read_onnx(source.path, {name: array.shape[1:] for name, array in arrays.items()})

@@ -10,7 +10,7 @@ from typing import Any
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
-from assay.backends.captured import Captured, OnnxFile, joined
+from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 
@@ -23,13 +23,13 @@ _PROVIDER = "CPUExecutionProvider"
 
 
 class OnnxRuntimeSession:
-    def __init__(self, captured: Captured | OnnxFile, case: Case) -> None:
+    def __init__(self, captured: CapturedJob | OnnxFile, case: Case) -> None:
         self._captured, self._case = captured, case
         self.items = captured.items
         options = onnxruntime.SessionOptions()
         # its default is the machine's cores, not those this process may use
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
-        self._session = _loaded(captured, options, case)
+        self._session = _create_session(captured, options, case)
         self._binding = self._session.io_binding()
         for name, array in captured.inputs_by_name().items():
             self._binding.bind_cpu_input(name, array)
@@ -44,7 +44,7 @@ class OnnxRuntimeSession:
 
     def outputs(self) -> Any:
         self.step()
-        return joined(self._binding.copy_outputs_to_cpu())
+        return join_outputs(self._binding.copy_outputs_to_cpu())
 
     def read(self) -> object:
         return self._binding.copy_outputs_to_cpu()[0]
@@ -58,7 +58,7 @@ class OnnxRuntimeSession:
         return {**self._captured.facts(self._case), "provider": _PROVIDER}
 
 
-def _loaded(captured: Captured | OnnxFile, options: Any, case: Case) -> Any:
+def _create_session(captured: CapturedJob | OnnxFile, options: Any, case: Case) -> Any:
     try:
         return onnxruntime.InferenceSession(captured.onnx(), options, providers=[_PROVIDER])
     except _REFUSALS as error:

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import openvino
 
-from assay.backends.captured import Captured, OnnxFile, joined
+from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 
 
 class OpenVinoSession:
-    def __init__(self, captured: Captured | OnnxFile, case: Case) -> None:
+    def __init__(self, captured: CapturedJob | OnnxFile, case: Case) -> None:
         self._captured, self._case = captured, case
         self.items = captured.items
-        self._compiled = _compiled(captured, case)
+        self._compiled = _compile_model(captured, case)
         self._request = self._compiled.create_infer_request()
         for name, array in captured.inputs_by_name().items():
             tensor = openvino.Tensor(array, shared_memory=True)
@@ -33,7 +33,9 @@ class OpenVinoSession:
     def outputs(self) -> Any:
         self.step()
         count = len(self._compiled.outputs)
-        return joined([np.array(self._request.get_output_tensor(n).data) for n in range(count)])
+        return join_outputs(
+            [np.array(self._request.get_output_tensor(n).data) for n in range(count)]
+        )
 
     def read(self) -> object:
         return np.array(self._request.get_output_tensor(0).data)
@@ -52,12 +54,14 @@ class OpenVinoSession:
         }
 
 
-def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:
+def _compile_model(captured: CapturedJob | OnnxFile, case: Case) -> Any:
     core = openvino.Core()
     try:
         model = core.read_model(captured.onnx())
         # static shapes, as for every other contender
-        model.reshape({name: list(array.shape) for name, array in captured.inputs_by_name().items()})
+        model.reshape(
+            {name: list(array.shape) for name, array in captured.inputs_by_name().items()}
+        )
         return core.compile_model(model, "CPU", _settings())
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -12,13 +12,13 @@ from typing import Any
 import jax
 
 # Disables autotuning on a GPU, and most of LLVM's passes on a CPU.
-_HURRIED: dict[str, dict[str, Any]] = {
+_FAST_OPTIONS: dict[str, dict[str, Any]] = {
     "cpu": {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True},
     "gpu": {"xla_gpu_autotune_level": 0},
 }
 
 
-class ShownForward:
+class TracedForward:
     """A function of the state and the inputs, which `arguments` returns at each call."""
 
     def __init__(self, function: Callable[..., Any], arguments: Callable[[], Any]) -> None:
@@ -41,7 +41,7 @@ class ShownForward:
     def _executable(self) -> Any:
         lowered = self._trace.lower()
         try:
-            return lowered.compile(compiler_options=_HURRIED.get(jax.default_backend()))
+            return lowered.compile(compiler_options=_FAST_OPTIONS.get(jax.default_backend()))
         except RuntimeError as error:  # this XLA does not know an option
             if "ompile option" not in str(error):
                 raise

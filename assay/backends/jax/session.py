@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.backends import data_parallel, options
 from assay.backends.jax import setup, trees
-from assay.backends.jax.forward import ShownForward
+from assay.backends.jax.forward import TracedForward
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
@@ -26,12 +26,12 @@ class JaxSession:
 
     def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:
         self._case, self._job, self._mesh = case, job, mesh
-        self._train = options.trains(job, case)
+        self._train = options.is_training(job, case)
         self._apply, params, *extra = _parts(job.model, case)
         pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
-        options.check_as_given(job, case)
+        options.check_fixed_layout(job, case)
         inputs, targets = options.batch(job, case, first)
         split, self._whole = setup.shardings(self._mesh)
         self._inputs = jax.device_put(trees.cast(inputs, jnp.bfloat16 if pure else None), split)
@@ -42,7 +42,7 @@ class JaxSession:
         if self._train and not jax.tree.leaves(params):
             raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
         self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
-        self._name = options.chosen_optimizer(case, job.optimizer)
+        self._name = options.optimizer_name(case, job.optimizer)
         self._optimizer = JaxOptimizer(self._name, job.learning_rate)
         self._state: Any = {"params": params, "kept": extra}
         if self._train:
@@ -53,7 +53,7 @@ class JaxSession:
             }
         if self._mesh:  # every device has a copy of the state; XLA sums their gradients
             self._state = jax.device_put(self._state, self._whole)
-        self._one_at_a_time = data_parallel.one_at_a_time(case)
+        self._one_at_a_time = data_parallel.is_serialized(case)
         self._found: Any = None
         self._function = self._compile()
 
@@ -73,7 +73,7 @@ class JaxSession:
         return trees.as_array(self._shown())
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
-        return trees.sampled(self._shown())
+        return trees.sample_output(self._shown())
 
     def read(self) -> object:
         return trees.read(self._found)
@@ -90,7 +90,7 @@ class JaxSession:
     @cached_property
     def _forward_jaxpr(self) -> Any:
         """The forward pass; its outputs and facts come from this trace."""
-        if isinstance(self._shown, ShownForward):
+        if isinstance(self._shown, TracedForward):
             return self._shown.jaxpr
         return jax.make_jaxpr(self._infer)(*self._forward_arguments())
 
@@ -124,7 +124,7 @@ class JaxSession:
         """Outputs with the current weights."""
         if self._case.options["compiler"] == "off":
             return lambda: self._infer(*self._forward_arguments())
-        return ShownForward(self._infer, self._forward_arguments)
+        return TracedForward(self._infer, self._forward_arguments)
 
     def _forward_arguments(self) -> tuple[Any, ...]:
         return self._state["params"], self._state["kept"], self._inputs

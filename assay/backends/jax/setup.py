@@ -23,7 +23,7 @@ def prepare(case: Case) -> None:
 
 
 @contextmanager
-def shared_by(case: Case) -> Iterator[Any]:
+def device_mesh(case: Case) -> Iterator[Any]:
     """The devices that share a batch, as a mesh; None for one device."""
     devices = data_parallel.count(case)
     data_parallel.check_seen(case, "JAX", len(jax.devices()))

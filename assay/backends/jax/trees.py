@@ -33,13 +33,15 @@ def as_array(tree: Any) -> Any:
     return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
-def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:
+def sample_output(tree: Any) -> tuple[tuple[int, ...], Any]:
     """The shape and sampled values of an output; several are concatenated first."""
     leaves = jax.tree.leaves(tree)
-    if len(leaves) != 1 or leaves[0].size <= fingerprint.MOST:  # indexing would have to be compiled
+    if (
+        len(leaves) != 1 or leaves[0].size <= fingerprint.MAX_VALUES
+    ):  # indexing would have to be compiled
         array = as_array(tree)
-        return array.shape, array.ravel()[fingerprint.places(array.size)]
-    places = fingerprint.places(leaves[0].size)
+        return array.shape, array.ravel()[fingerprint.sample_indices(array.size)]
+    places = fingerprint.sample_indices(leaves[0].size)
     return leaves[0].shape, np.asarray(jnp.ravel(leaves[0])[places], np.float32)
 
 

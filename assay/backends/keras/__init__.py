@@ -60,10 +60,10 @@ class KerasBackend(msgspec.Struct, frozen=True):
         return self.unhurried
 
     def missing(self) -> str:
-        return _options.lacking(("numpy", "keras", self.engine), self.engine)
+        return _options.missing_reason(("numpy", "keras", self.engine), self.engine)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case) or data_parallel.refused(case) or self.refusal(case)
+        return _options.refusal(case) or data_parallel.refusal(case) or self.refusal(case)
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
         keras = engines.variables(self.engine, str(case.options["data_format"]), folder)
@@ -102,9 +102,9 @@ PROVIDES = {
     "keras-tensorflow": KerasBackend(
         "tensorflow",
         "on",
-        lambda case: _options.no_channels_first(case) or data_parallel.not_compiled(case),
+        lambda case: _options.channels_first_refusal(case) or data_parallel.compiler_refusal(case),
         # XLA is slower at convolutions on a CPU than TensorFlow's own kernels, VGG16 four times
         unhurried={"compiler": "off"},
     ),
-    "keras-torch": KerasBackend("torch", "off", data_parallel.not_keras_torch),
+    "keras-torch": KerasBackend("torch", "off", data_parallel.keras_torch_refusal),
 }

@@ -10,19 +10,19 @@ from typing import Any
 from keras import layers, ops
 
 Count = Callable[[Any, Any, Any], float]  # of a layer, what went in and what came out
-GATES = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}
+GATE_COUNTS = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}
 
 
 def multiply_adds(trace: Callable[[], object]) -> float:
     """Of one forward pass, which `trace` computes or traces; 0 if not known."""
-    with _counting() as counts:
+    with _count_layer_calls() as counts:
         trace()
     total = sum(counts)
     return total if math.isfinite(total) else 0.0
 
 
 @contextmanager
-def _counting() -> Iterator[list[float]]:
+def _count_layer_calls() -> Iterator[list[float]]:
     """Patch the call of every layer, and the product operations, which users' layers call.
 
     Keras' own layers do not use the public operations, so nothing is counted twice.
@@ -34,14 +34,14 @@ def _counting() -> Iterator[list[float]]:
         outputs = call(layer, *args, **named)
         count = next((LAYERS[kind] for kind in LAYERS if isinstance(layer, kind)), None)
         if count:
-            known = bool(args) and _known(args[0]) and _known(outputs)
+            known = bool(args) and _has_known_shape(args[0]) and _has_known_shape(outputs)
             counts.append(count(layer, args[0], outputs) if known else math.nan)
         return outputs
 
     def count_product(name: str) -> Callable[..., Any]:
         def product(*args: Any, **named: Any) -> Any:
             outputs = products[name](*args, **named)
-            known = len(args) > 1 and all(map(_known, (*args, outputs)))
+            known = len(args) > 1 and all(map(_has_known_shape, (*args, outputs)))
             counts.append(PRODUCTS[name](args, outputs) if known else math.nan)
             return outputs
 
@@ -58,7 +58,7 @@ def _counting() -> Iterator[list[float]]:
             setattr(ops, name, own)
 
 
-def _known(tensor: object) -> bool:
+def _has_known_shape(tensor: object) -> bool:
     """Whether all sizes are known; arguments without a shape, such as an equation, are fine."""
     return None not in tuple(getattr(tensor, "shape", ()))
 
@@ -75,7 +75,7 @@ def _convolution(layer: Any, _: Any, out: Any) -> float:
     return _size(out) * _product(layer.kernel.shape[:-1])
 
 
-def _transposed(layer: Any, values: Any, _: Any) -> float:
+def _conv_transpose(layer: Any, values: Any, _: Any) -> float:
     """Every input is multiplied by the whole kernel of its channel: (rows, columns, out, in)."""
     return _size(values) * _product(layer.kernel.shape[:-1])
 
@@ -101,7 +101,9 @@ def _einsum_dense(layer: Any, values: Any, _: Any) -> float:
 
 def _recurrent(layer: Any, values: Any, _: Any) -> float:
     batch, length, features = values.shape
-    gates = next(count for name, count in GATES.items() if isinstance(layer, getattr(layers, name)))
+    gates = next(
+        count for name, count in GATE_COUNTS.items() if isinstance(layer, getattr(layers, name))
+    )
     return float(batch * length * gates * layer.units * (features + layer.units))
 
 
@@ -133,9 +135,9 @@ LAYERS: dict[type, Count] = {
     layers.SeparableConv1D: _separable,
     layers.DepthwiseConv2D: _depthwise,
     layers.DepthwiseConv1D: _depthwise,
-    layers.Conv1DTranspose: _transposed,
-    layers.Conv2DTranspose: _transposed,
-    layers.Conv3DTranspose: _transposed,
+    layers.Conv1DTranspose: _conv_transpose,
+    layers.Conv2DTranspose: _conv_transpose,
+    layers.Conv3DTranspose: _conv_transpose,
     layers.Conv1D: _convolution,
     layers.Conv2D: _convolution,
     layers.Conv3D: _convolution,

@@ -15,15 +15,15 @@ KIND = "keras"  # what a workload calls its Keras model
 ENGINES = ("jax", "torch", "tensorflow")  # the fastest import first
 
 
-def installed() -> str:
+def installed_engine() -> str:
     """The first installed engine of Keras, or ""."""
     names = (name for name in ENGINES if importlib.util.find_spec(name) is not None)
     return next(names, "") if importlib.util.find_spec("keras") is not None else ""
 
 
-def lacking() -> str:
+def missing_reason() -> str:
     """Why no Keras model can be built here, with the remedy, or ""."""
-    if installed():
+    if installed_engine():
         return ""
     return "Keras is not installed here with an engine: pip install 'assay[jax]'"
 
@@ -32,7 +32,7 @@ def set_seed(seed: int) -> None:
     """Of Keras and its engine; called in a worker, before a model is built."""
     import keras
 
-    with without_tensorflow():
+    with hide_tensorflow():
         keras.utils.set_random_seed(seed)
 
 
@@ -45,7 +45,7 @@ def flat(inputs: Any) -> list[Any]:
 
 
 @contextmanager
-def without_tensorflow() -> Iterator[None]:
+def hide_tensorflow() -> Iterator[None]:
     """Keras does not import TensorFlow in this context, unless it is loaded already.
 
     Under every engine it would import it to seed it too, or to check a type, which takes seconds.

@@ -38,7 +38,7 @@ class FitSession:
         )
 
     def run(self) -> Iterator[Report]:
-        stamps = _Stamps(data_parallel.one_at_a_time(self._built.case))
+        stamps = _Stamps(data_parallel.is_serialized(self._built.case))
         self._built.model.fit(
             self._inputs,
             self._targets,
@@ -92,7 +92,7 @@ class _Stamps(keras.callbacks.Callback):  # type: ignore[misc]
 # an epoch moves a few bytes per image, and augmentation costs no host time.
 
 
-class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
+class DeviceImages(keras.layers.Layer):  # type: ignore[misc]
     """Indices → images; in training each is randomly shifted, rotated and flipped."""
 
     def __init__(self, images: Any, augmentation: Augmentation, seed: int) -> None:
@@ -131,7 +131,10 @@ class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
     def _sources(self, count: Any, height: int, width: int) -> tuple[Any, Any]:
         """Source row and column of each pixel of each image."""
         change = self._augmentation
-        rows, columns = _from_centre(height)[None, :, None], _from_centre(width)[None, None, :]
+        rows, columns = (
+            _centered_range(height)[None, :, None],
+            _centered_range(width)[None, None, :],
+        )
         if change.flip:
             columns = columns * (2.0 * self._draw(count, 0, 2) - 1.0)
         if change.rotation:
@@ -156,5 +159,5 @@ class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
         return keras.random.uniform((count, 1, 1), -most, most, seed=self._seeds)
 
 
-def _from_centre(length: int) -> Any:
+def _centered_range(length: int) -> Any:
     return ops.arange(length, dtype="float32") - (length - 1) / 2

@@ -13,7 +13,7 @@ import keras
 
 from assay.backends import data_parallel
 from assay.backends.jax import setup, trees
-from assay.backends.jax.forward import ShownForward
+from assay.backends.jax.forward import TracedForward
 from assay.backends.keras.count import multiply_adds
 from assay.backends.keras.model import KerasModel, KerasSession, as_array
 
@@ -22,14 +22,14 @@ def open_session(model: KerasModel) -> KerasJaxSession:
     return KerasJaxSession(model)
 
 
-def share(mesh: Any) -> None:
+def share_devices(mesh: Any) -> None:
     """By Keras' own distribution, before the model is built."""
     devices = [f"{device.platform}:{device.id}" for device in mesh.devices]
     distribution = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
     keras.distribution.set_distribution(distribution)
 
 
-def _placed(arrays: Any) -> Any:
+def _place(arrays: Any) -> Any:
     """Put arrays on the device, or their shards on several devices."""
     shared = keras.distribution.distribution()
     if shared is None:
@@ -47,7 +47,7 @@ class KerasJaxSession(KerasSession):
     def __init__(self, built: KerasModel) -> None:
         super().__init__(built)
         model, train = built.model, built.train
-        inputs, targets = _placed((built.inputs, built.targets))
+        inputs, targets = _place((built.inputs, built.targets))
         self._batches = itertools.repeat((inputs, targets) if train else (inputs,))
         model._symbolic_build(data_batch=(inputs, targets))
         self._state: Any = model._get_jax_state(
@@ -58,7 +58,7 @@ class KerasJaxSession(KerasSession):
         )
         (model.make_train_function if train else model.make_predict_function)()
         self._function = model.train_function if train else model.predict_function
-        self._one_at_a_time = data_parallel.one_at_a_time(built.case)
+        self._one_at_a_time = data_parallel.is_serialized(built.case)
         self._outputs: Any = None
         # Keras passes this on to the model's call, which may not accept it
         options = {"training": False} if model._call_has_training_arg else {}
@@ -66,7 +66,7 @@ class KerasJaxSession(KerasSession):
         self._shown: Callable[[], Any] = (
             (lambda: self._call(*self._arguments()))
             if model.run_eagerly
-            else ShownForward(self._call, self._arguments)
+            else TracedForward(self._call, self._arguments)
         )
 
     def generates(self, first: KerasJaxSession) -> None:
@@ -87,7 +87,7 @@ class KerasJaxSession(KerasSession):
         return as_array(self._shown()[0])
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
-        return trees.sampled(self._shown()[0])
+        return trees.sample_output(self._shown()[0])
 
     def read(self) -> object:
         return trees.read(self._outputs)
@@ -106,7 +106,7 @@ class KerasJaxSession(KerasSession):
 
     @functools.cached_property
     def _forward_jaxpr(self) -> Any:
-        if isinstance(self._shown, ShownForward):
+        if isinstance(self._shown, TracedForward):
             return self._shown.jaxpr
         return jax.make_jaxpr(self._call)(*self._arguments())
 

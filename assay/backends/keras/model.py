@@ -38,12 +38,12 @@ class KerasModel:
         self.case, self.job = case, job
         self._channels_first = channels_first(job, case)
         self._engine = engine  # its facts
-        self.model = checked(job.model, case)
+        self.model = check_model(job.model, case)
         self.inputs, self.targets = batch(job, case)
         self.items = options.items(job) or len(self.targets)
-        self.train = options.trains(job, case)
+        self.train = options.is_training(job, case)
         self.saved: dict[str, Value] = {}  # facts of the weights file that a training wrote
-        self._optimizer = options.chosen_optimizer(case, job.optimizer)
+        self._optimizer = options.optimizer_name(case, job.optimizer)
         self.model.compile(
             optimizer=_optimizer(job, case),
             loss=_loss(job) if job.trains else None,
@@ -60,14 +60,14 @@ class KerasModel:
 
     def predict(self, inputs: Any) -> Any:
         """Outputs of a batch, without dropout; images are channels last."""
-        outputs = self.model.predict_on_batch(options.in_layout(inputs, self._channels_first))
+        outputs = self.model.predict_on_batch(options.to_layout(inputs, self._channels_first))
         return np.asarray(outputs, np.float32)
 
     def teach(self, request: Train) -> Iterator[Report]:
         """By the request's recipe, or by the job's method; then the model is the trained one."""
-        from assay.backends.keras.train import taught
+        from assay.backends.keras.train import train_model
 
-        self.model = yield from taught(self, request)
+        self.model = yield from train_model(self, request)
 
     def facts(self) -> dict[str, Value]:
         weights = self.model.trainable_variables
@@ -137,7 +137,7 @@ def _output_dtype(model: Any) -> str:
     return str(outputs[0].dtype if outputs else model.compute_dtype)
 
 
-def checked(model: Any, case: Case) -> Any:
+def check_model(model: Any, case: Case) -> Any:
     if isinstance(model, keras.Model):
         return model
     raise UsageError(
@@ -155,7 +155,7 @@ def _optimizer(job: Job, case: Case) -> Any:
         "rmsprop": lambda: keras.optimizers.RMSprop(rate),
         "adam": lambda: keras.optimizers.Adam(rate),
     }
-    return optimizers[options.chosen_optimizer(case, job.optimizer)]()
+    return optimizers[options.optimizer_name(case, job.optimizer)]()
 
 
 def _loss(job: Job) -> Any:
@@ -180,7 +180,7 @@ def channels_first(job: Job, case: Case) -> bool:
 def batch(job: Job, case: Case) -> tuple[Any, Any]:
     """The job's batch in the model's layout; without one, made from the model's input shapes."""
     if job.train_batch is None:
-        return _made_batch(job.model, case)
+        return _random_batch(job.model, case)
     inputs, targets = options.batch(job, case, channels_first(job, case))
     if targets is None:  # a user's model with an example
         random = np.random.default_rng([options.seed(case), 1])
@@ -188,18 +188,20 @@ def batch(job: Job, case: Case) -> tuple[Any, Any]:
     return inputs, targets
 
 
-def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:
+def _random_batch(model: Any, case: Case) -> tuple[Any, Any]:
     """For a user's bare model: seeded inputs, and labels for its outputs."""
     seed, size = options.seed(case), int(case.params["batch_size"])
     random = np.random.default_rng([seed, 1])
-    drawn = [_drawn(random, (size, *tensor.shape[1:]), tensor.dtype) for tensor in model.inputs]
+    drawn = [
+        _random_input(random, (size, *tensor.shape[1:]), tensor.dtype) for tensor in model.inputs
+    ]
     structure = getattr(model, "_inputs_struct", None)
     named = keras.tree.pack_sequence_as(structure, drawn) if isinstance(structure, dict) else None
     inputs = named or (drawn[0] if len(drawn) == 1 else tuple(drawn))
     return inputs, _labels(model.outputs, size, random)
 
 
-def _drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
+def _random_input(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
     """Integers are 0 or 1, so that every embedding has the row."""
     if "float" in dtype:
         return random.uniform(-1, 1, shape).astype(np.float32)

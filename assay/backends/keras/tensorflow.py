@@ -18,7 +18,7 @@ def open_session(model: KerasModel) -> KerasTensorFlowSession:
     return KerasTensorFlowSession(model)
 
 
-def share(strategy: Any) -> None:
+def share_devices(strategy: Any) -> None:
     """Nothing more: Keras finds the strategy in whose scope its model is built."""
 
 
@@ -33,7 +33,7 @@ class KerasTensorFlowSession(KerasSession):
         self._values = inputs
         batch: Any = (inputs, targets)
         if tf.distribute.has_strategy():
-            batch = setup.shared(tf.distribute.get_strategy(), batch)
+            batch = setup.is_shared(tf.distribute.get_strategy(), batch)
         self._data: Any = itertools.repeat(batch) if train else [(inputs,)]
         model._symbolic_build(data_batch=(inputs, targets))
         (model.make_train_function if train else model.make_predict_function)()

@@ -48,22 +48,22 @@ class KerasTorchSession(KerasSession):
         return self._look.product_dtypes
 
     @functools.cached_property
-    def _look(self) -> setup.ForwardLook:
+    def _look(self) -> setup.ForwardFacts:
         with torch.no_grad():
-            return setup.look(self._infer)
+            return setup.inspect_forward(self._infer)
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         """Before the first update, from the pass in which the work is counted."""
         if not int(self._built.model.optimizer.iterations):
             return self._look.sample
         with torch.no_grad():
-            return trees.sampled(self._infer())
+            return trees.sample_output(self._infer())
 
     def read(self) -> object:
         # as the backend torch: through the model, for one item
         inputs = self._data[0][0]
         with torch.no_grad():
-            return trees.sampled(self._built.model(trees.first_item(inputs), training=False))
+            return trees.sample_output(self._built.model(trees.first_item(inputs), training=False))
 
     def outputs(self) -> Any:
         with torch.no_grad():

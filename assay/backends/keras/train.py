@@ -13,18 +13,18 @@ import keras
 import numpy as np
 
 from assay.backends import options
-from assay.backends.keras.fit import DevicePictures
+from assay.backends.keras.fit import DeviceImages
 from assay.backends.keras.model import KerasModel, ends_in_softmax
 from assay.core.errors import AssayError, EndingError, UsageError
-from assay.core.files import written_whole
+from assay.core.files import atomic_path
 from assay.core.messages import Train
 from assay.core.recipe import Initial, Recipe
 from assay.core.records import Phase, Samples, Value
 from assay.core.sessions import Examples, Report
 from assay.weights import keras as _keras
 
-TESTED_AT_ONCE = 500  # divides the 5000 images, so that only one shape is compiled
-KEEP_EVERY = 30.0  # seconds between two checkpoints, each of which takes about one
+TEST_BATCH = 500  # divides the 5000 images, so that only one shape is compiled
+CHECKPOINT_PERIOD = 30.0  # seconds between two checkpoints, each of which takes about one
 UNITS = {"epoch_time": "s", "loss": "", "train_accuracy": "%", "epoch_accuracy": "%"}
 
 
@@ -44,7 +44,7 @@ class Trainer:
         self.history: list[dict[str, float]] = []  # reports of every epoch
         self._train, self._tested = len(train.labels), len(test.labels)
         set_initial_weights(network, recipe.initial, seed)
-        self.model = _fed(network, recipe, train, test, seed)
+        self.model = _add_input_pipeline(network, recipe, train, test, seed)
         self._classes = _one_hot(network, np.concatenate([train.labels, test.labels]))
         self.model.compile(
             optimizer=optimizer(recipe, self._steps),
@@ -85,7 +85,7 @@ class Trainer:
         metrics = self.model.evaluate(
             numbers,
             self._classes[numbers],
-            batch_size=TESTED_AT_ONCE,
+            batch_size=TEST_BATCH,
             verbose=0,
             return_dict=True,
         )
@@ -110,12 +110,12 @@ def train(
     for number, answer in enumerate(trainer.history):
         yield from _reports(answer, first=number == 0)
     last = time.monotonic()
-    while len(trainer.history) < trainer.recipe.epochs and not _reached(trainer, until):
+    while len(trainer.history) < trainer.recipe.epochs and not _is_target_reached(trainer, until):
         answer = trainer.epoch()
         yield from _reports(answer, first=len(trainer.history) == 1)
         if not np.isfinite(answer["loss"]):
             raise EndingError("failed", f"a loss of {answer['loss']}: lower the learning rate")
-        if time.monotonic() - last > KEEP_EVERY:
+        if time.monotonic() - last > CHECKPOINT_PERIOD:
             write(checkpoint, trainer.model, trainer.history)
             last = time.monotonic()
     for path in filter(None, (checkpoint, earlier)):
@@ -146,10 +146,12 @@ def optimizer(recipe: Recipe, steps: int) -> Any:
     return keras_optimizer
 
 
-def _fed(network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int) -> Any:
+def _add_input_pipeline(
+    network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int
+) -> Any:
     images = np.concatenate([train.ready(train.inputs), test.ready(test.inputs)])
     numbers = keras.Input((), dtype="int32")
-    values = DevicePictures(images, recipe.augmentation, seed)(numbers)
+    values = DeviceImages(images, recipe.augmentation, seed)(numbers)
     if network.input_shape[1:] != images.shape[1:]:
         values = keras.layers.Permute((3, 1, 2))(values)  # channels first
     return keras.Model(numbers, network(values))
@@ -167,7 +169,7 @@ def _one_hot(network: Any, labels: Any) -> Any:
     return np.eye(count, dtype=np.float32)[labels]
 
 
-def _reached(trainer: Trainer, until: float) -> bool:
+def _is_target_reached(trainer: Trainer, until: float) -> bool:
     return bool(until and trainer.history and trainer.history[-1]["epoch_accuracy"] >= until)
 
 
@@ -182,7 +184,7 @@ History = list[dict[str, float]]  # reports of every epoch
 
 
 def write(path: Path, model: Any, history: History) -> None:
-    with written_whole(path) as temporary, open(temporary, "wb") as file:
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, history=json.dumps(history), **_values(model))
 
 
@@ -267,22 +269,24 @@ def _convolutions(tensor: Any) -> list[Any]:
     return convolutions
 
 
-Taught = Generator[Report, None, Any]  # yields reports, returns the trained model
+TrainingRun = Generator[Report, None, Any]  # yields reports, returns the trained model
 
 
-def taught(built: KerasModel, request: Train) -> Taught:
+def train_model(built: KerasModel, request: Train) -> TrainingRun:
     training = request.training
     model = yield from (
-        _by_recipe(built, training.recipe, request) if training.recipe else _by_itself(built)
+        _train_by_recipe(built, training.recipe, request)
+        if training.recipe
+        else _train_with_own_method(built)
     )
     # a benchmark class may define the path of its weights
     chosen = str(built.job.facts.get(training.save, training.save))
     _keras.save(model, request.weights)
-    built.saved = _saved(model, chosen) if chosen else {}
+    built.saved = _save_weights(model, chosen) if chosen else {}
     return model
 
 
-def _saved(model: Any, path: str) -> dict[str, Value]:
+def _save_weights(model: Any, path: str) -> dict[str, Value]:
     """Facts of a requested weights file; a full disk must not lose the accuracy."""
     try:
         _keras.save(model, path)
@@ -291,7 +295,7 @@ def _saved(model: Any, path: str) -> dict[str, Value]:
     return {"weights_saved": path}
 
 
-def _by_recipe(built: KerasModel, recipe: Recipe, request: Train) -> Taught:
+def _train_by_recipe(built: KerasModel, recipe: Recipe, request: Train) -> TrainingRun:
     if built.job.eval_data is None:
         raise EndingError("skipped", f"{built.case.workload} has no data to be trained on")
     trainer = Trainer(
@@ -307,7 +311,7 @@ def _by_recipe(built: KerasModel, recipe: Recipe, request: Train) -> Taught:
     return built.model
 
 
-def _by_itself(built: KerasModel) -> Taught:
+def _train_with_own_method(built: KerasModel) -> TrainingRun:
     """Its own method is timed as a whole: only it knows its epochs."""
     if built.job.train is None:
         raise EndingError("failed", f"{built.case.workload} does not train itself: give a recipe")

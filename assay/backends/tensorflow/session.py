@@ -23,8 +23,8 @@ SCALE = 1024.0  # of the loss in float16, so that gradients do not underflow; Ke
 class TensorFlowSession:
     def __init__(self, job: Job, case: Case, strategy: Any = None) -> None:
         self._strategy = strategy
-        self._case, self._job, self._model = case, job, _checked(job.model, case)
-        self._train = options.trains(job, case)
+        self._case, self._job, self._model = case, job, _check_model(job.model, case)
+        self._train = options.is_training(job, case)
         self._pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
@@ -35,7 +35,7 @@ class TensorFlowSession:
         self._inputs = cast(inputs, tf.bfloat16 if self._pure else None)
         self._targets = cast(targets, None)
         self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
-        name = options.chosen_optimizer(case, job.optimizer)
+        name = options.optimizer_name(case, job.optimizer)
         self._optimizers = [
             TensorFlowOptimizer(name, job.learning_rate, weights)
             for weights in self._copies()
@@ -44,7 +44,7 @@ class TensorFlowSession:
         step = self._train_step if self._train else self._forward
         self._data = (self._inputs, self._targets) if self._train else (self._inputs,)
         if strategy:
-            self._data = setup.shared(strategy, self._data)
+            self._data = setup.is_shared(strategy, self._data)
             step = functools.partial(strategy.run, self._train_step)
             self._function = tf.function(lambda data: step(args=data))
             self._data = (self._data,)
@@ -83,7 +83,7 @@ class TensorFlowSession:
             "output_dtype": dtype(self._concrete_forward.structured_outputs).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
-            "optimizer": options.chosen_optimizer(self._case, self._job.optimizer),
+            "optimizer": options.optimizer_name(self._case, self._job.optimizer),
         }
 
     @cached_property
@@ -98,7 +98,7 @@ class TensorFlowSession:
 
     def _check_bare(self) -> None:
         """A user's module has its own dtype and layout."""
-        options.check_as_given(self._job, self._case)
+        options.check_fixed_layout(self._job, self._case)
         precision = str(self._case.options["precision"])
         if self._job.as_given and (precision in _MIXED or self._pure):
             raise UsageError(
@@ -152,7 +152,7 @@ class TensorFlowSession:
 open_session = TensorFlowSession
 
 
-def _checked(model: Any, case: Case) -> Any:
+def _check_model(model: Any, case: Case) -> Any:
     if isinstance(model, tf.Module):
         return model
     raise UsageError(

@@ -29,7 +29,7 @@ def prepare(case: Case) -> None:
 
 
 @contextmanager
-def shared_by(case: Case) -> Iterator[Any]:
+def share_devices(case: Case) -> Iterator[Any]:
     """The strategy of several devices, in whose scope all is built; None for one device."""
     devices = data_parallel.count(case)
     if devices == 1:
@@ -46,7 +46,7 @@ def shared_by(case: Case) -> Iterator[Any]:
         yield strategy
 
 
-def shared(strategy: Any, batch: Any) -> Any:
+def is_shared(strategy: Any, batch: Any) -> Any:
     """A batch, split into the rows of each device."""
     count = strategy.num_replicas_in_sync
 

@@ -18,8 +18,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PATIENCE = timedelta(minutes=5)  # until all have loaded torch and built the model
-_DEATH = 1  # PR_SET_PDEATHSIG: the kernel ends a member with its worker
+JOIN_TIMEOUT = timedelta(minutes=5)  # until all have loaded torch and built the model
+_PR_SET_PDEATHSIG = 1  # PR_SET_PDEATHSIG: the kernel ends a member with its worker
 
 
 class TeamMember(NamedTuple):
@@ -49,7 +49,7 @@ class TeamMember(NamedTuple):
             init_method=f"file://{self.meeting}",
             rank=self.rank,
             world_size=self.size,
-            timeout=PATIENCE,
+            timeout=JOIN_TIMEOUT,
         )
 
     def own_rows(self, batch: Any) -> Any:
@@ -63,7 +63,7 @@ class TeamMember(NamedTuple):
 
 
 @contextmanager
-def started(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMember]:
+def start_team(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMember]:
     """Yield the first member; the others step the session that `follow` returns."""
     with tempfile.TemporaryDirectory() as folder:
         meeting = Path(folder) / "meeting"
@@ -74,7 +74,7 @@ def started(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMemb
                 os.close(write)
                 for other in others:
                     os.close(other)
-                _be_member(TeamMember(rank, size, meeting), read, follow)
+                _run_member(TeamMember(rank, size, meeting), read, follow)
             os.close(read)
             others.append(write)
         try:
@@ -84,10 +84,10 @@ def started(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMemb
                 os.close(other)
 
 
-def _be_member(member: TeamMember, pipe: int, follow: Callable[[TeamMember], Any]) -> None:
+def _run_member(member: TeamMember, pipe: int, follow: Callable[[TeamMember], Any]) -> None:
     """A fork never returns from here."""
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     status = 1
     try:
         session = follow(member)

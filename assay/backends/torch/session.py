@@ -42,8 +42,8 @@ WARM_UP = 3  # steps before a capture, as torch's notes on CUDA graphs recommend
 class TorchSession:
     def __init__(self, job: Job, case: Case, member: TeamMember | None = None) -> None:
         self._case, self._device, self._member = case, setup.device(), member
-        self._train, self._as_given = options.trains(job, case), job.as_given
-        self._model = _placed(job.model, case, self._device).train(self._train)
+        self._train, self._as_given = options.is_training(job, case), job.as_given
+        self._model = _place_model(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
         self._parallel: Any = self._model
         if member:  # each has its rows; gradients are averaged while they are computed
@@ -52,11 +52,13 @@ class TorchSession:
         self._share = member.own_rows(self._inputs) if member else self._inputs
         self.items = options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
-        self._optimizer_name = options.chosen_optimizer(case, job.optimizer)
+        self._optimizer_name = options.optimizer_name(case, job.optimizer)
         self._optimizer: Any = _optimizer(job, case, self._model) if self._train else None
         self._scaler = torch.amp.GradScaler(self._device.type)
-        self._forward = compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
-        self._stepped = self._capture_first if captures(case) else self._step_here()
+        self._forward = compile_function(
+            self._loss_of(job) if self._train else self._outputs_of(), case
+        )
+        self._stepped = self._capture_first if uses_cuda_graphs(case) else self._step_here()
         self._enqueue = self._first_step
 
     def step(self) -> None:
@@ -73,16 +75,16 @@ class TorchSession:
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         """Before the first step, from the pass in which the work is counted."""
-        return self._look.sample if self._fresh else trees.sampled(self._infer_outputs())
+        return self._look.sample if self._fresh else trees.sample_output(self._infer_outputs())
 
     def read(self) -> object:
         # through the model: work that it enqueues itself has to be waited for too
-        return trees.sampled(self._infer_outputs(self._first_item))
+        return trees.sample_output(self._infer_outputs(self._first_item))
 
     def predict(self, inputs: Any) -> Any:
         """Outputs of a batch, without dropout; images are channels last."""
-        values = options.in_layout(inputs, channels_first=True)
-        tensors = _placed_inputs(values, self._case, self._device)
+        values = options.to_layout(inputs, channels_first=True)
+        tensors = _place_inputs(values, self._case, self._device)
         self._model.eval()
         with torch.inference_mode():
             outputs = (self._outputs_of() if self._train else self._forward)(tensors)
@@ -96,9 +98,9 @@ class TorchSession:
         return self._look.product_dtypes
 
     @cached_property
-    def _look(self) -> setup.ForwardLook:
+    def _look(self) -> setup.ForwardFacts:
         """Facts of one forward pass before the first step."""
-        return setup.look(self._infer_outputs)
+        return setup.inspect_forward(self._infer_outputs)
 
     def weights(self) -> Iterator[Any]:
         return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
@@ -211,14 +213,14 @@ def open_session(job: Job, case: Case, member: TeamMember | None = None) -> Torc
     if member:
         return TorchSession(job, case, member)
 
-    return (TorchGeneration if isinstance(job.model, MakesTokens) else TorchSession)(job, case)
+    return (TorchGeneration if isinstance(job.model, GeneratesTokens) else TorchSession)(job, case)
 
 
-def captures(case: Case) -> bool:
+def uses_cuda_graphs(case: Case) -> bool:
     return case.options["cuda_graphs"] == "on"
 
 
-def compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
+def compile_function(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
     chosen = str(case.options["compiler"])
     if chosen == "off":
         return function
@@ -228,7 +230,7 @@ def compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
     return function_compiled
 
 
-def _placed(model: Any, case: Case, device: torch.device) -> Any:
+def _place_model(model: Any, case: Case, device: torch.device) -> Any:
     if not isinstance(model, torch.nn.Module):
         raise UsageError(
             f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
@@ -241,21 +243,21 @@ def _placed(model: Any, case: Case, device: torch.device) -> Any:
 
 def _batch(job: Job, case: Case, device: torch.device) -> tuple[Any, Any]:
     arrays, targets = options.batch(job, case, channels_first=True)
-    inputs = _placed_inputs(arrays, case, device)
+    inputs = _place_inputs(arrays, case, device)
     if job.as_given:
-        return inputs, _placed_inputs(targets, case, device)
+        return inputs, _place_inputs(targets, case, device)
     kind = torch.int64 if job.loss == "cross-entropy" else trees.dtype(inputs)
     return inputs, torch.from_numpy(targets).to(device, kind)
 
 
-def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:
+def _place_inputs(inputs: Any, case: Case, device: torch.device) -> Any:
     pure = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else None
     layout = _FORMATS[str(case.options["data_format"])]
-    return trees.placed(inputs, device, pure, layout)
+    return trees.place(inputs, device, pure, layout)
 
 
 def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:
-    weights, rate, capturable = list(model.parameters()), job.learning_rate, captures(case)
+    weights, rate, capturable = list(model.parameters()), job.learning_rate, uses_cuda_graphs(case)
     weights = [weight for weight in weights if weight.requires_grad]
     if not weights:
         raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
@@ -271,7 +273,7 @@ def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:
             weights, rate, eps=1e-7, capturable=capturable, fused=fused
         ),
     }
-    return optimizers[options.chosen_optimizer(case, job.optimizer)]()
+    return optimizers[options.optimizer_name(case, job.optimizer)]()
 
 
 # Text generation: a step reads a prompt, then generates one token after the other. The step of one
@@ -280,7 +282,7 @@ def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:
 
 
 @runtime_checkable
-class MakesTokens(Protocol):
+class GeneratesTokens(Protocol):
     """A module that generates; its state stays in place between calls."""
 
     generated: int
@@ -300,8 +302,8 @@ class TorchGeneration(TorchSession):
         model = self._model
         self.tokens = model.generated
         model.start(self._inputs, self._mixed or model.embed.weight.dtype)
-        self._prefill = compiled(self._in_precision(model.prefill), case)
-        self._decode = compiled(self._in_precision(model.decode), case)
+        self._prefill = compile_function(self._in_precision(model.prefill), case)
+        self._decode = compile_function(self._in_precision(model.decode), case)
         self._graph: Any = None
         self._stepped = self._generate
 
@@ -325,7 +327,7 @@ class TorchGeneration(TorchSession):
                 self._one_more()
 
     def _one_more(self) -> None:
-        if captures(self._case):
+        if uses_cuda_graphs(self._case):
             self._graph = self._graph or self._capture_decode()
             self._graph.replay()
         else:

@@ -20,7 +20,7 @@ def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> in
     return int(sdpa_flop_count(query, key, value))
 
 
-def _whole_attention(values: Any, *more: Any, **__: object) -> int:
+def _native_attention(values: Any, *more: Any, **__: object) -> int:
     """nn.MultiheadAttention in inference: projections in and out, and the attention."""
     (batch, length, width), (keys, *_) = values, more[0][1:]
     projections = length * width * width * 2 + 2 * keys * width * width
@@ -37,9 +37,9 @@ def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> in
 
 
 # operations that torch's counter does not support
-_MORE = {
+_EXTRA_COUNTS = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
-    torch.ops.aten._native_multi_head_attention: _whole_attention,
+    torch.ops.aten._native_multi_head_attention: _native_attention,
     torch.ops.aten.mkldnn_rnn_layer: _recurrent_on_cpu,
     torch.ops.aten._cudnn_rnn: _recurrent_on_gpu,
 }
@@ -79,7 +79,7 @@ def facts() -> dict[str, Value]:
     }
 
 
-class ForwardLook(NamedTuple):
+class ForwardFacts(NamedTuple):
     """Facts of one forward pass."""
 
     sample: tuple[tuple[int, ...], Any]  # of the outputs
@@ -88,13 +88,16 @@ class ForwardLook(NamedTuple):
     product_dtypes: str
 
 
-def look(forward: Callable[[], Any]) -> ForwardLook:
+def inspect_forward(forward: Callable[[], Any]) -> ForwardFacts:
     """Multiply-adds by torch's counter, which counts each as two; dtypes of all inputs of products
     and convolutions."""
-    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as products:
+    with (
+        FlopCounterMode(display=False, custom_mapping=_EXTRA_COUNTS) as counter,
+        _Products() as products,
+    ):
         outputs = forward()
-    return ForwardLook(
-        trees.sampled(outputs),
+    return ForwardFacts(
+        trees.sample_output(outputs),
         trees.dtype(outputs),
         counter.get_total_flops() / 2,
         " ".join(sorted(products.dtypes)),

@@ -10,7 +10,7 @@ import torch
 from assay.core import fingerprint
 
 
-def placed(
+def place(
     tree: Any,
     device: torch.device,
     floating: torch.dtype | None,
@@ -18,9 +18,9 @@ def placed(
 ) -> Any:
     """Move to the device, floating point in that dtype, images in that layout."""
     if isinstance(tree, Mapping):
-        return {name: placed(part, device, floating, layout) for name, part in tree.items()}
+        return {name: place(part, device, floating, layout) for name, part in tree.items()}
     if isinstance(tree, tuple):
-        return tuple(placed(part, device, floating, layout) for part in tree)
+        return tuple(place(part, device, floating, layout) for part in tree)
     if tree is None or isinstance(tree, bool):
         return tree
     tensor = torch.as_tensor(tree)
@@ -64,14 +64,14 @@ def as_array(tree: Any) -> Any:
     return joined.numpy()
 
 
-def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:
+def sample_output(tree: Any) -> tuple[tuple[int, ...], Any]:
     """The shape and sampled values of an output; several are concatenated first."""
     leaves = list(tensors(tree))
     if len(leaves) != 1:
         array = as_array(tree)
-        return array.shape, array[fingerprint.places(array.size)]
+        return array.shape, array[fingerprint.sample_indices(array.size)]
     flat = leaves[0].detach().reshape(-1)
-    places = torch.from_numpy(fingerprint.places(flat.numel())).to(flat.device)
+    places = torch.from_numpy(fingerprint.sample_indices(flat.numel())).to(flat.device)
     return tuple(leaves[0].shape), flat[places].float().cpu().numpy()
 
 

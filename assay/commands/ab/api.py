@@ -18,7 +18,7 @@ from assay.core.options import (
     StoreUrl,
     Tags,
     Trust,
-    older_keywords,
+    accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.stats.paired_ratio import Comparison
 
 
-@older_keywords(home="store", minimum="min_effect", same="aa")
+@accept_old_keywords(home="store", minimum="min_effect", same="aa")
 def ab(
     *cases: CaseLike,
     commands: Annotated[
@@ -84,10 +84,10 @@ def ab(
     ...     print(comparison.verdict, comparison.ratio.value, comparison.ended)
     """
     from assay.commands.ab import loop
-    from assay.commands.ab.request import check_elsewhere, make_request
+    from assay.commands.ab.request import check_remote, make_request
     from assay.measure.remote import executor
 
-    check_elsewhere(on, need, {"--python": pythons, "--commit": commits})
+    check_remote(on, need, {"--python": pythons, "--commit": commits})
     request = make_request(
         cases,
         commands=commands,
@@ -109,7 +109,7 @@ def ab(
     return loop.compare_pairs(request, plan, store, progress, executor(on, need))
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def resume(
     run: str,
     store: StoreUrl = None,
@@ -123,7 +123,7 @@ def resume(
     return resume_pairs(run, store, progress, on, need)
 
 
-def kept(run: str, store: StoreUrl = None) -> Comparison:
+def load_comparison(run: str, store: StoreUrl = None) -> Comparison:
     """The stored comparison of a run."""
     from assay.core.registry import open_store
     from assay.stats.paired_ratio import Comparison

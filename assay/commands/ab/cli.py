@@ -12,10 +12,10 @@ from assay.core.errors import UsageError
 from assay.core.options import Argument, Flag, Format
 
 if TYPE_CHECKING:
-    from assay.cli.progress import LiveLine
+    from assay.cli.progress import ProgressLine
     from assay.stats.paired_ratio import Comparison
 
-WIDE = 4  # an interval from x to 4 x is not worth printing
+WIDE_RATIO = 4  # an interval from x to 4 x is not worth printing
 EXAMPLES = """\b
 Examples:
   assay ab mnist-mlp@jax mnist-mlp@torch                     random pairs of fresh processes
@@ -59,10 +59,10 @@ def command(
     Both are kept warm and take turns in random order, in fresh pairs of processes, until the
     question is decided or the budget ends.
     """
-    from assay.cli.finish import last_of
-    from assay.cli.progress import LiveLine
+    from assay.cli.finish import show_last
+    from assay.cli.progress import ProgressLine
 
-    line = LiveLine()
+    line = ProgressLine()
     if resume and (cases or commands):
         raise UsageError(
             "--resume was given with something to compare.", hint="A run has its own contenders."
@@ -72,7 +72,7 @@ def command(
         if resume
         else api.ab(*cases, **keywords, progress=line)
     )
-    last = last_of(_announced(comparisons, line), lambda each: _show(each, store, format))
+    last = show_last(_print_progress(comparisons, line), lambda each: _show(each, store, format))
     return 1 if last.failures else _status(last.verdict, gate)
 
 
@@ -88,21 +88,27 @@ def show(run: str, store: str | None, format: str) -> None:
     """Show a stored comparison."""
     from assay.stores.read import resume_hint
 
-    comparison = api.kept(run, store)
+    comparison = api.load_comparison(run, store)
     _print(comparison, format)
-    if _undecided(comparison):
-        options.say(f"undecided; {resume_hint(run, store)}")
+    if _is_undecided(comparison):
+        options.print_message(f"undecided; {resume_hint(run, store)}")
 
 
-def _announced(comparisons: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
-    from assay.core.units import change
+def _print_progress(comparisons: Iterator[Comparison], line: ProgressLine) -> Iterator[Comparison]:
+    from assay.core.units import percent_change
 
     for comparison in comparisons:
         ratio = comparison.ratio
         if ratio.n and not comparison.ended.startswith("interrupted"):
-            wide = comparison.verdict == "cannot-tell" and ratio.high > WIDE * ratio.low
-            interval = "too few pairs" if wide else f"{change(ratio.low)} to {change(ratio.high)}"
-            line.say(f"pair {ratio.n}: {change(ratio.value)}, {interval}: {comparison.verdict}")
+            wide = comparison.verdict == "cannot-tell" and ratio.high > WIDE_RATIO * ratio.low
+            interval = (
+                "too few pairs"
+                if wide
+                else f"{percent_change(ratio.low)} to {percent_change(ratio.high)}"
+            )
+            line.say(
+                f"pair {ratio.n}: {percent_change(ratio.value)}, {interval}: {comparison.verdict}"
+            )
         yield comparison
 
 
@@ -114,12 +120,12 @@ def _print(comparison: Comparison, format: str) -> None:
 
 
 def _show(comparison: Comparison, store: str | None, format: str) -> None:
-    from assay.cli.finish import say_kept, say_uploads
+    from assay.cli.finish import print_saved, print_uploads
 
     _print(comparison, format)
-    say_kept(comparison.run, "ab" if _undecided(comparison) else "")
-    say_uploads(comparison.run, store)
+    print_saved(comparison.run, "ab" if _is_undecided(comparison) else "")
+    print_uploads(comparison.run, store)
 
 
-def _undecided(comparison: Comparison) -> bool:
+def _is_undecided(comparison: Comparison) -> bool:
     return comparison.verdict == "cannot-tell" and not comparison.failures

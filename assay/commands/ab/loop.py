@@ -12,39 +12,39 @@ from assay.commands.ab.pairs import (
     PairContext,
     PairResults,
     PairSpec,
-    pairs_of,
+    pairs_from_results,
     take_pair,
     take_remote_pair,
 )
-from assay.commands.ab.request import check_elsewhere
-from assay.commands.ab.state import ComparisonRequest, ComparisonState, why_ended
-from assay.core.executor import Elsewhere
+from assay.commands.ab.request import check_remote
+from assay.commands.ab.state import AbRequest, AbState, stop_reason
+from assay.core.executor import Executor
 from assay.core.progress import ProgressCallback
 from assay.core.records import Plan, Result
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.measure import contenders, revisions, shared_cache
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import Run, new_run, resumable, resumed_run
+from assay.measure.recorder import Run, check_resumable, new_run, reopen_run
 from assay.measure.remote import executor
 from assay.stats.paired_ratio import Comparison
 from assay.stores.runs import COMPARISON, REQUEST, read_document
 
-Where = AbstractContextManager[Elsewhere | None]
+ExecutorContext = AbstractContextManager[Executor | None]
 
 
 def compare_pairs(
-    request: ComparisonRequest,
+    request: AbRequest,
     plan: Plan,
     home: Home,
     progress: ProgressCallback,
-    machines: Where,
+    machines: ExecutorContext,
 ) -> Iterator[Comparison]:
     """Start a comparison; yield its state after each pair."""
     with machines as nodes, new_run(plan, home, nodes) as run:
-        safe = contenders.without_secrets(request.pair)
+        safe = contenders.redact_pair(request.pair)
         run.save_document(REQUEST, msgspec.structs.replace(request, pair=safe))
-        yield from _followed(request, ComparisonState(request, run.name), run, progress)
+        yield from _run_pairs(request, AbState(request, run.name), run, progress)
 
 
 def resume_pairs(
@@ -55,15 +55,15 @@ def resume_pairs(
     need: Mapping[str, str] | None,
 ) -> Iterator[Comparison]:
     """Continue a comparison that was interrupted or undecided, for its budget once more."""
-    name = resumable(run, "ab", home)
+    name = check_resumable(run, "ab", home)
     with closing(open_store(home)) as store:
-        request = read_document(store, name, REQUEST, ComparisonRequest)
+        request = read_document(store, name, REQUEST, AbRequest)
     contenders.check_whole(request.pair, name)
-    check_elsewhere(on, need, {"--commit": [side.commit for side in request.pair if side.commit]})
-    return _resumed(request, name, home, progress, executor(on, need))
+    check_remote(on, need, {"--commit": [side.commit for side in request.pair if side.commit]})
+    return _resume_request(request, name, home, progress, executor(on, need))
 
 
-def make_plan(request: ComparisonRequest, label: str, tags: Mapping[str, str] | None) -> Plan:
+def make_plan(request: AbRequest, label: str, tags: Mapping[str, str] | None) -> Plan:
     return Plan(
         cases=tuple(contender.case for contender in request.pair),
         procedure=request.procedure,
@@ -73,18 +73,18 @@ def make_plan(request: ComparisonRequest, label: str, tags: Mapping[str, str] | 
     )
 
 
-def _resumed(
-    request: ComparisonRequest, name: str, home: Home, progress: ProgressCallback, machines: Where
+def _resume_request(
+    request: AbRequest, name: str, home: Home, progress: ProgressCallback, machines: ExecutorContext
 ) -> Iterator[Comparison]:
-    with machines as nodes, resumed_run(name, home, nodes) as run:
-        state = ComparisonState(request, name)
-        for results in pairs_of(run.results()):
+    with machines as nodes, reopen_run(name, home, nodes) as run:
+        state = AbState(request, name)
+        for results in pairs_from_results(run.results()):
             state.add(PairResults(results, {}, ""))
-        yield from _followed(request, state, run, progress)
+        yield from _run_pairs(request, state, run, progress)
 
 
-def _followed(
-    request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
+def _run_pairs(
+    request: AbRequest, state: AbState, run: Run, progress: ProgressCallback
 ) -> Iterator[Comparison]:
     for comparison, _ in run.record(_pairs(request, state, run, progress)):
         run.save_document(COMPARISON, comparison)
@@ -100,13 +100,13 @@ def _builder(command: str) -> Callable[[Path], None]:
 
 
 def _pairs(
-    request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
+    request: AbRequest, state: AbState, run: Run, progress: ProgressCallback
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """The comparison after each pair, and the results of that pair."""
     context = PairContext(run.plan, request.procedure, request.terms.minimum, state.deadline)
     state.notes += shared_cache.notes(run.plan)
     comparison = state.comparison()
-    with contenders.checked_out(request.pair, _builder(request.build)) as pair:
+    with contenders.check_out_pair(request.pair, _builder(request.build)) as pair:
         while not comparison.ended:
             known = comparison.pairs
             spec = PairSpec(pair, state.pairs + 1, known, state.not_interleaved, state.first_pair())
@@ -116,6 +116,6 @@ def _pairs(
                 results = take_remote_pair(spec, context, run, progress)
             state.add(results)
             comparison = state.comparison()
-            ended = why_ended(request, comparison, state)
+            ended = stop_reason(request, comparison, state)
             comparison = msgspec.structs.replace(comparison, ended=ended)
             yield comparison, results.results

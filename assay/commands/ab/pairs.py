@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from assay.core.executor import CasePlace, Unit
+from assay.core.executor import CaseDir, RemoteTask
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
 from assay.core.records import Plan, Procedure, Result
@@ -21,24 +21,24 @@ from assay.measure.case import HeatEntry, measure_case
 from assay.measure.contenders import Contender, Pair
 from assay.measure.heat import Heat, run_heat
 from assay.measure.recorder import Run
-from assay.measure.remote import run_one, with_peaks
-from assay.measure.shared_cache import beside_cases
+from assay.measure.remote import add_peaks, run_single
+from assay.measure.shared_cache import shared_cache_dir
 from assay.stats import paired_ratio
 from assay.stats.intervals import quantile, student
 from assay.stats.paired_ratio import PairRatio
-from assay.stats.pooling import joined_peaks
-from assay.stores.runs import tagged_number
+from assay.stats.pooling import pool_peaks
+from assay.stores.runs import tag_number
 
 SIDES = ("baseline", "candidate")
-NONE_BEFORE: Mapping[str, Result] = {}
-CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
+NO_RESULTS: Mapping[str, Result] = {}
+CLOSE_FACTOR = 4  # a pair whose error is the minimum over this needs no more turns
 FASTEST_TURNS = 40  # at most, to find the fastest step of each; 7 to 20 are usual
 COMMAND_TURNS = 5  # of a command in one pair, if they are
-SHORT = 3.0  # seconds; longer commands have one turn a pair
+SHORT_SECONDS = 3.0  # seconds; longer commands have one turn a pair
 
-APART = "one after the other"  # the tag `order` of results that were not taken in turns
+NOT_INTERLEAVED = "one after the other"  # the tag `order` of results that were not taken in turns
 COMMANDS = "commands cannot be stepped"
-NOT_RUN = "not run, because the other did not end well"
+NOT_RUN_REASON = "not run, because the other did not end well"
 
 
 class PairResults(NamedTuple):
@@ -65,10 +65,10 @@ class PairSpec(NamedTuple):
     number: int
     earlier_pairs: Sequence[PairRatio] = ()
     not_interleaved: str = ""  # why pairs cannot be interleaved, if known
-    earlier: Mapping[str, Result] = NONE_BEFORE  # of each side: its facts are reused
+    earlier: Mapping[str, Result] = NO_RESULTS  # of each side: its facts are reused
 
 
-NewCase = Callable[[], CasePlace]
+NewCase = Callable[[], CaseDir]
 
 
 def take_pair(
@@ -77,25 +77,25 @@ def take_pair(
     why = spec.not_interleaved or (COMMANDS if spec.pair[0].task else "")
     if not why:
         entries = [
-            _with_known(HeatEntry(side, contender.case, new_case()), spec.earlier.get(side))
+            _add_known_facts(HeatEntry(side, contender.case, new_case()), spec.earlier.get(side))
             for side, contender in zip(SIDES, spec.pair, strict=True)
         ]
         keep_going = partial(needs_turns, context=context, known=spec.earlier_pairs)
         heat = run_heat(entries, context.procedure, progress, keep_going, seed=spec.number)
         why = next(iter(heat.excluded.values()), "")
         if not why:
-            tagged = _tagged(heat.results, spec.number, paired_ratio.IN_TURNS)
+            tagged = _tag_results(heat.results, spec.number, paired_ratio.INTERLEAVED)
             return PairResults(tagged, heat.outputs, "")
-    return PairResults(_take_apart(spec, context, new_case, progress), {}, why)
+    return PairResults(_take_separately(spec, context, new_case, progress), {}, why)
 
 
-def pairs_of(results: Sequence[Result]) -> list[tuple[Result, Result]]:
+def pairs_from_results(results: Sequence[Result]) -> list[tuple[Result, Result]]:
     """Complete pairs among stored results, in order; both sides have status ok."""
     pairs: dict[int, dict[str, Result]] = {}
     for result in results:
         if result.status == "ok":
             side = result.tags.get("contender", "")
-            pairs.setdefault(tagged_number(result, "pair"), {})[side] = result
+            pairs.setdefault(tag_number(result, "pair"), {})[side] = result
     return [
         (pair[SIDES[0]], pair[SIDES[1]])
         for _, pair in sorted(pairs.items())
@@ -107,30 +107,30 @@ def needs_turns(heat: Heat, context: PairContext, known: Sequence[PairRatio]) ->
     """Whether a pair needs more turns: fewer than pay off, and its ratio is still uncertain."""
     baseline, candidate = (heat.turns[side] for side in SIDES)
     count = len(baseline)
-    if count < paired_ratio.FEWEST_TURNS:
+    if count < paired_ratio.MIN_TURNS:
         return True
     if time.monotonic() > context.deadline:
         return False
     metric, minimum = context.procedure.metric, context.min_effect
     sides = [
-        [paired_ratio.of_turn(part.values, metric) for part in side]
+        [paired_ratio.turn_value(part.values, metric) for part in side]
         for side in (baseline, candidate)
     ]
     if metric == paired_ratio.FASTEST:
-        both = all(paired_ratio.fastest_found(side, minimum) for side in sides)
+        both = all(paired_ratio.has_fastest(side, minimum) for side in sides)
         return not both and count < FASTEST_TURNS
-    if _close(sides, minimum):
+    if _is_close(sides, minimum):
         return False
-    return count < paired_ratio.turns_wanted(known, heat.opening, heat.spent / count)
+    return count < paired_ratio.recommended_turns(known, heat.opening, heat.spent / count)
 
 
-def _close(sides: Sequence[Sequence[float]], minimum: float) -> bool:
+def _is_close(sides: Sequence[Sequence[float]], minimum: float) -> bool:
     baseline, candidate = np.log(sides)
     error = quantile(candidate - baseline).half_width / student(np.inf)
-    return error < minimum / CLOSE
+    return error < minimum / CLOSE_FACTOR
 
 
-def _take_apart(
+def _take_separately(
     spec: PairSpec, context: PairContext, new_case: NewCase, progress: ProgressCallback
 ) -> tuple[Result, Result]:
     """Measure each side in its own processes, in random order."""
@@ -142,49 +142,51 @@ def _take_apart(
     for turn in range(COMMAND_TURNS):
         for side in order.sample(SIDES, 2):
             result = _measure(contenders[side], case_dirs[side], context.procedure, progress)
-            results[side] = _joined(results[side], result) if turn else result
+            results[side] = _join_turns(results[side], result) if turn else result
             if result.status != "ok":
                 for other in SIDES:
                     if other not in results:
-                        results[other] = _not_run(contenders[other], case_dirs[other], result)
-                return _tagged(results, spec.number, APART)
-        if not spec.pair[0].task or time.monotonic() - start > SHORT:
+                        results[other] = _not_run_results(
+                            contenders[other], case_dirs[other], result
+                        )
+                return _tag_results(results, spec.number, NOT_INTERLEAVED)
+        if not spec.pair[0].task or time.monotonic() - start > SHORT_SECONDS:
             break
-    return _tagged(results, spec.number, paired_ratio.IN_TURNS if turn else APART)
+    return _tag_results(results, spec.number, paired_ratio.INTERLEAVED if turn else NOT_INTERLEAVED)
 
 
 def _measure(
-    contender: Contender, case_dir: CasePlace, procedure: Procedure, progress: ProgressCallback
+    contender: Contender, case_dir: CaseDir, procedure: Procedure, progress: ProgressCallback
 ) -> Result:
     if contender.task:
         return task.run_task(contender.task, case_dir, suggest=False)
     return measure_case(contender.case, procedure, case_dir, progress)
 
 
-def _not_run(contender: Contender, case_dir: CasePlace, failed: Result) -> Result:
+def _not_run_results(contender: Contender, case_dir: CaseDir, failed: Result) -> Result:
     return Result(
         id=case_dir.id,
         case=contender.case,
         procedure=failed.procedure,
         status="skipped",
-        reason=NOT_RUN,
+        reason=NOT_RUN_REASON,
         started=failed.started,
         environment=failed.environment,
     )
 
 
-def _joined(before: Result, after: Result) -> Result:
+def _join_turns(before: Result, after: Result) -> Result:
     """Two turns of one command."""
     return msgspec.structs.replace(
         after,
         samples=before.samples + after.samples,
         seconds=before.seconds + after.seconds,
-        peaks=joined_peaks([before.peaks, after.peaks]),
+        peaks=pool_peaks([before.peaks, after.peaks]),
         started=before.started,
     )
 
 
-def _tagged(results: Mapping[str, Result], number: int, order: str) -> tuple[Result, Result]:
+def _tag_results(results: Mapping[str, Result], number: int, order: str) -> tuple[Result, Result]:
     first, second = (
         msgspec.structs.replace(
             results[side],
@@ -195,7 +197,7 @@ def _tagged(results: Mapping[str, Result], number: int, order: str) -> tuple[Res
     return first, second
 
 
-def _with_known(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
+def _add_known_facts(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
     if earlier is None:
         return entry
     stepped = [part for part in earlier.samples if part.metric == "step_time"]
@@ -213,18 +215,18 @@ def take_remote_pair(
     """As `take_pair`, on a node of a cluster, whose clock differs."""
     sent = context._replace(deadline=context.deadline - time.monotonic())
     case_dirs = (run.new_case(), run.new_case())
-    unit = Unit(take_pair_there, (spec, sent), spec.pair[0].case, case_dirs, progress)
-    pair: PairResults = run_one(run.elsewhere, unit)
+    unit = RemoteTask(take_pair_on_node, (spec, sent), spec.pair[0].case, case_dirs, progress)
+    pair: PairResults = run_single(run.elsewhere, unit)
     return pair
 
 
-def take_pair_there(
-    case_dirs: Sequence[CasePlace], progress: ProgressCallback, spec: PairSpec, sent: PairContext
+def take_pair_on_node(
+    case_dirs: Sequence[CaseDir], progress: ProgressCallback, spec: PairSpec, sent: PairContext
 ) -> PairResults:
     """Runs on the node; a retry gets the same folders."""
     context = sent._replace(deadline=sent.deadline + time.monotonic())
     new_case = itertools.cycle(case_dirs).__next__
-    with beside_cases(case_dirs[0].folder.parent, context.plan):
+    with shared_cache_dir(case_dirs[0].folder.parent, context.plan):
         pair = take_pair(spec, context, new_case, progress)
-    first, second = (with_peaks(result) for result in pair.results)
+    first, second = (add_peaks(result) for result in pair.results)
     return pair._replace(results=(first, second))

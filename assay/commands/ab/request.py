@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.commands.ab.state import ComparisonRequest
+from assay.commands.ab.state import AbRequest
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
 from assay.core.units import as_seconds, as_share
@@ -14,7 +14,13 @@ from assay.measure.remote import executor
 from assay.stats import generation, paired_ratio, sequential
 
 # Metrics that every case has, and every case that makes text.
-OF_CASES = ("step_time", "item_time", paired_ratio.FASTEST, *paired_ratio.ONCE, *generation.TIMED)
+CASE_METRICS = (
+    "step_time",
+    "item_time",
+    paired_ratio.FASTEST,
+    *paired_ratio.ONCE,
+    *generation.TIMED,
+)
 
 
 def make_request(
@@ -34,7 +40,7 @@ def make_request(
     cold: bool,
     build: str,
     trust: bool,
-) -> ComparisonRequest:
+) -> AbRequest:
     """What is stored of the arguments of `assay.ab`."""
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
     name, pattern = _metric(metric, commands)
@@ -42,11 +48,13 @@ def make_request(
     limit = as_seconds(timeout, "timeout", "10m")
     if aa and len(commands or cases) == 1:
         commands, cases = [*commands] * 2, [*cases] * 2
-    request = ComparisonRequest(
-        pair=_pair_of(commands, (name, pattern), limit, (cases, pythons, commits, trust)),
-        terms=paired_ratio.Terms(name, as_share(min_effect, "The smallest effect", "1%"), better),
+    request = AbRequest(
+        pair=_make_pair(commands, (name, pattern), limit, (cases, pythons, commits, trust)),
+        terms=paired_ratio.DecisionRule(
+            name, as_share(min_effect, "The smallest effect", "1%"), better
+        ),
         budget=as_seconds(budget, "budget", "5m"),
-        pairs=min(pairs, sequential.MOST),
+        pairs=min(pairs, sequential.MAX_PAIRS),
         timeout=limit,
         outputs=outputs,
         cold=cold,
@@ -63,18 +71,18 @@ def _metric(text: str, commands: Sequence[str]) -> tuple[str, str]:
     return name or (contenders.WALL if commands else ""), pattern
 
 
-def _pair_of(
+def _make_pair(
     commands: Sequence[str],
     metric: tuple[str, str],
     limit: float,
     case_args: tuple[Sequence[CaseLike], Sequence[str], Sequence[str], bool],
 ) -> contenders.Pair:
     if commands:
-        return contenders.of_commands(commands, metric, limit)
-    return contenders.of_cases(*case_args)
+        return contenders.pair_from_commands(commands, metric, limit)
+    return contenders.pair_from_cases(*case_args)
 
 
-def check_elsewhere(
+def check_remote(
     on: str, need: Mapping[str, str] | None, local_folders: Mapping[str, Sequence[str]]
 ) -> None:
     executor(on, need)  # reports its own errors first
@@ -99,7 +107,7 @@ def _check_pattern(name: str, pattern: str, commands: Sequence[str]) -> None:
     if not commands:
         raise UsageError(
             f"--metric {name}=… is read from the output of a command, but cases are compared.",
-            hint=f"Of cases: {', '.join(OF_CASES)} or a peak.",
+            hint=f"Of cases: {', '.join(CASE_METRICS)} or a peak.",
         )
     if not name or not pattern:
         raise UsageError(
@@ -111,7 +119,7 @@ def _check_pattern(name: str, pattern: str, commands: Sequence[str]) -> None:
 
 def _check_metric(name: str, commands: Sequence[str]) -> None:
     """Fail before the first pair."""
-    known = (contenders.WALL,) if commands else OF_CASES
+    known = (contenders.WALL,) if commands else CASE_METRICS
     if not name or name in known:
         return
     peaks = monitoring.peak_names()

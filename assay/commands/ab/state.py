@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.commands.ab.pairs import NOT_RUN, SIDES, PairResults
+from assay.commands.ab.pairs import NOT_RUN_REASON, SIDES, PairResults
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Procedure, Result
 from assay.core.units import as_seconds, as_share, human
@@ -17,17 +17,17 @@ from assay.stats import generation, paired_ratio, sequential
 from assay.stats.fairness import checks, outputs
 from assay.stats.paired_ratio import Comparison
 
-WARM = 5.0  # seconds of warm-up, and of sampling where processes run one by one
-SHARE = 6  # of the budget, at most, for one process where apart
+WARM_UP_SECONDS = 5.0  # seconds of warm-up, and of sampling where processes run one by one
+WARM_UP_SHARE = 6  # of the budget, at most, for one process where apart
 
 
-class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
+class AbRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of a comparison."""
 
     pair: contenders.Pair
-    terms: paired_ratio.Terms
+    terms: paired_ratio.DecisionRule
     budget: float = 300.0  # seconds, all in all
-    pairs: int = sequential.MOST  # at most
+    pairs: int = sequential.MAX_PAIRS  # at most
     timeout: float = 600.0  # seconds, for one process
     outputs: bool = True  # whether they have to agree
     cold: bool = False  # no compilation cache is shared between processes
@@ -47,16 +47,16 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def procedure(self) -> Procedure:
         cold = self.cold or self.terms.metric in paired_ratio.ONCE  # which a cache would change
-        budget = min(WARM, self.budget / SHARE)
+        budget = min(WARM_UP_SECONDS, self.budget / WARM_UP_SHARE)
         is_timed = self.terms.metric in (*generation.TIMED, paired_ratio.FASTEST)
         metric = self.terms.metric if is_timed else ""
         return Procedure(budget=budget, timeout=self.timeout, cold=cold, metric=metric)
 
 
-class ComparisonState:
+class AbState:
     """Results so far, with notes and failures."""
 
-    def __init__(self, request: ComparisonRequest, run: str) -> None:
+    def __init__(self, request: AbRequest, run: str) -> None:
         self._request, self._run = request, run
         self._begun = self._added = time.monotonic()
         self.last = 0.0  # seconds of the pair that was added last
@@ -83,7 +83,7 @@ class ComparisonState:
         for side_results, result in zip(self.results, pair.results, strict=True):
             side_results.append(result)
         for side, result in zip(SIDES, pair.results, strict=True):
-            if result.reason == NOT_RUN:
+            if result.reason == NOT_RUN_REASON:
                 self.notes += [f"the {side} was not run"] if self.pairs == 1 else []
             elif result.status not in {"ok", "interrupted"}:
                 self.failures.append(f"the {side} ended as {result.status}: {result.reason}")
@@ -118,7 +118,7 @@ class ComparisonState:
         if not self.terms.metric:
             metric = "step_time" if first.items == second.items else "item_time"
             self.terms = self.terms._replace(metric=metric)
-        self.notes += checks.sentences(_distinct(pair.results))
+        self.notes += checks.sentences(_with_distinct_keys(pair.results))
         cases = [contender.case for contender in self._request.pair]
         if len(pair.outputs) < 2 or not self._request.outputs:
             return
@@ -131,7 +131,7 @@ class ComparisonState:
             self.failures.append(f"WRONG OUTPUTS: they do not do the same work, for {wrong}")
 
 
-def _distinct(results: Sequence[Result]) -> Iterator[Result]:
+def _with_distinct_keys(results: Sequence[Result]) -> Iterator[Result]:
     """Results with distinct keys: equal cases get their side as suffix."""
     same = len({result.case.key for result in results}) == 1
     for side, result in zip(SIDES, results, strict=True):
@@ -139,7 +139,7 @@ def _distinct(results: Sequence[Result]) -> Iterator[Result]:
         yield msgspec.structs.replace(result, case=msgspec.structs.replace(result.case, key=key))
 
 
-def why_ended(request: ComparisonRequest, comparison: Comparison, state: ComparisonState) -> str:
+def stop_reason(request: AbRequest, comparison: Comparison, state: AbState) -> str:
     """Why there is no further pair; "" where there is one."""
     endings = {results[-1].status for results in state.results}
     if "interrupted" in endings:
@@ -148,36 +148,38 @@ def why_ended(request: ComparisonRequest, comparison: Comparison, state: Compari
         return "stopped, because a contender failed"
     if not comparison.ratio.n:
         return f"stopped, because not both reported {state.terms.metric}"
-    fewest = min(sequential.FEWEST, request.pairs)
+    fewest = min(sequential.MIN_PAIRS, request.pairs)
     if comparison.verdict != "cannot-tell" and state.pairs >= fewest:
         return f"decided after {_pairs(state.pairs)}"
     if state.pairs >= request.pairs:
         return f"undecided after {_pairs(state.pairs)}, the maximum"
     each = _next_pair(request, state)
     if state.spent + each > request.budget:
-        return _out_of_time(request, comparison, state.spent / state.pairs)
+        return _is_out_of_time(request, comparison, state.spent / state.pairs)
     return ""
 
 
-def _next_pair(request: ComparisonRequest, state: ComparisonState) -> float:
+def _next_pair(request: AbRequest, state: AbState) -> float:
     """Seconds it will take: as many as the last. The second finds what the first has compiled,
     captured and checked, and opens in half the time or less; its turns end with the budget."""
     shares = state.pairs == 1 and not state.not_interleaved and not request.procedure.cold
     return state.last / 2 if shares else state.last
 
 
-def _out_of_time(request: ComparisonRequest, comparison: Comparison, each: float) -> str:
+def _is_out_of_time(request: AbRequest, comparison: Comparison, each: float) -> str:
     """What the budget was enough for, and what would be enough."""
-    needed = paired_ratio.pairs_needed(comparison)
+    needed = paired_ratio.required_pairs(comparison)
     answer = f"budget of {human(request.budget, 's')} used up after {_pairs(comparison.ratio.n)}"
-    if comparison.ratio.n < sequential.FEWEST:
-        needed = sequential.FEWEST + 2
-        answer += f", too few to know the noise between processes ({sequential.FEWEST} are needed)"
+    if comparison.ratio.n < sequential.MIN_PAIRS:
+        needed = sequential.MIN_PAIRS + 2
+        answer += (
+            f", too few to know the noise between processes ({sequential.MIN_PAIRS} are needed)"
+        )
     if comparison.verdict != "cannot-tell":
         return f"{answer}; the change is large enough to decide anyway"
     answer = f"undecided: {answer}"
     if not needed:
-        return f"{answer}; {sequential.MOST} pairs would probably not decide it"
+        return f"{answer}; {sequential.MAX_PAIRS} pairs would probably not decide it"
     return f"{answer}; about {needed} would decide: --budget {round(1.2 * needed * each + 1)}s"
 
 

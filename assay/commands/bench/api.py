@@ -12,13 +12,13 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from assay.commands.bench import process
-from assay.commands.bench.process import Outputs, case_of, in_its_folder, run_once
+from assay.commands.bench.process import Outputs, case_of, default_output_dir, run_once
 from assay.commands.bench.trials import Trials
-from assay.commands.compare.api import ALL, Comparing, Differences, compare_results
+from assay.commands.compare.api import ALL_METRICS, CompareOptions, Differences, compare_results
 from assay.core import objects
 from assay.core.archive_members import is_archive
 from assay.core.archives import unpack
-from assay.core.corrupt import writing
+from assay.core.corrupt import explain_write_errors
 from assay.core.errors import AssayError, UsageError
 from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Query, Result
@@ -26,7 +26,7 @@ from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.datasets.dataset import Remote
 from assay.datasets.download import DownloadProgress, check, download
-from assay.formats.perfzero.messages import Benched, BenchSetting, FindMethods, FoundMethods
+from assay.formats.perfzero.messages import BenchResult, BenchSetting, FindMethods, FoundMethods
 from assay.formats.perfzero.names import Method, parse
 from assay.formats.perfzero.setup import Download, Repository
 from assay.measure.machine.environment import safe_tags
@@ -43,9 +43,9 @@ def bench(
     tags: Mapping[str, str] | None = None,
     home: Home = None,
     progress: BeginCallback = ignore,
-    outputs: Outputs = in_its_folder,
+    outputs: Outputs = default_output_dir,
     missing: Callable[[str], None] | None = None,
-) -> Iterator[Benched]:
+) -> Iterator[BenchResult]:
     """Run benchmark methods, `module.Class.method`; each result is kept, then yielded.
 
     With `missing`, a filter that finds no method does not stop the others: it is told why.
@@ -65,7 +65,7 @@ def bench(
     )
     # the whole list once, then again, as PerfZero does it: slow drift hits all of them
     turns = ((method, trial) for trial in range(1, trials + 1) for method in methods)
-    return _kept(plan, turns, home, _Bench(setting, progress, outputs))
+    return _run_and_save(plan, turns, home, _Bench(setting, progress, outputs))
 
 
 class _Bench(NamedTuple):
@@ -77,16 +77,16 @@ class _Bench(NamedTuple):
 
     def run_trials(
         self, turns: Iterable[tuple[Method, int]], run: Run
-    ) -> Iterator[tuple[Benched, list[Result]]]:
+    ) -> Iterator[tuple[BenchResult, list[Result]]]:
         for method, trial in turns:
             self.progress(method, trial)
             benched = run_once(method, trial, self.setting, run.new_case(), self.outputs)
             yield benched, [benched.result]
 
 
-def _kept(
+def _run_and_save(
     plan: Plan, turns: Iterable[tuple[Method, int]], home: Home, how: _Bench
-) -> Iterator[Benched]:
+) -> Iterator[BenchResult]:
     with new_run(plan, home) as run:
         for benched, (reading,) in run.record(how.run_trials(turns, run)):
             yield msgspec.structs.replace(benched, result=reading.result)
@@ -94,14 +94,16 @@ def _kept(
 
 def benchmarks(*packages: str, python: str = "", python_path: Sequence[str] = ()) -> FoundMethods:
     """The benchmark methods of packages or modules, found in a fresh process."""
-    return process.look(FindMethods(packages=packages, python_path=tuple(python_path)), python)
+    return process.find_methods(
+        FindMethods(packages=packages, python_path=tuple(python_path)), python
+    )
 
 
-def over_trials(results: Iterable[Result]) -> list[Trials]:
+def summarize_trials(results: Iterable[Result]) -> list[Trials]:
     """Each metric of each case over all trials: median, interval, outliers."""
-    from assay.commands.bench.trials import over_trials
+    from assay.commands.bench.trials import summarize_trials
 
-    return over_trials(results)
+    return summarize_trials(results)
 
 
 def bench_differences(first: str, second: str, home: Home = None) -> Differences:
@@ -115,7 +117,9 @@ def bench_differences(first: str, second: str, home: Home = None) -> Differences
                 f"No benchmark method was run under the label '{label}'.",
                 hint="assay list results --backend bench shows the labels there are.",
             )
-    return compare_results(kept[first], kept[second], (first, second), Comparing(metric=ALL))
+    return compare_results(
+        kept[first], kept[second], (first, second), CompareOptions(metric=ALL_METRICS)
+    )
 
 
 def check_out(repository: Repository, cached: bool = False) -> dict[str, str | bool]:
@@ -149,9 +153,9 @@ def fetch_if_missing(wanted: Download, progress: DownloadProgress = ignore) -> b
     its name only once it is whole and unpacked."""
     if wanted.path.exists():
         return False
-    with writing(wanted.path):
+    with explain_write_errors(wanted.path):
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
-    arrived = _arrived(wanted, progress)
+    arrived = _download_temp(wanted, progress)
     if wanted.url.endswith(_ARCHIVES):
         try:
             _check_archive(wanted, arrived)
@@ -177,7 +181,7 @@ def _check_archive(wanted: Download, arrived: Path) -> None:
         )
 
 
-def _arrived(wanted: Download, progress: DownloadProgress) -> Path:
+def _download_temp(wanted: Download, progress: DownloadProgress) -> Path:
     """The file, checked, under a name of its own."""
     folder, name = wanted.path.parent, f".{wanted.path.name}.arrived"
     checksum = f"sha256:{wanted.sha256}" if wanted.sha256 else ""
@@ -186,16 +190,16 @@ def _arrived(wanted: Download, progress: DownloadProgress) -> Path:
     if scheme in {"http", "https"}:
         return download(remote, folder, progress)
     if scheme in {"file", ""}:
-        return _copied(remote, folder / name)
+        return _copy_file(remote, folder / name)
     if scheme in {"gs", "s3"}:
-        return _object(remote, folder / name)
+        return _fetch_object(remote, folder / name)
     raise UsageError(
         f"'{wanted.url}' has the scheme {scheme}, which is not known.",
         hint="Use https, http, gs, s3 or file.",
     )
 
 
-def _object(remote: Remote, target: Path) -> Path:
+def _fetch_object(remote: Remote, target: Path) -> Path:
     """An object, or all below a prefix."""
     objects.fetch(remote.url, target)
     try:
@@ -207,11 +211,11 @@ def _object(remote: Remote, target: Path) -> Path:
     return target
 
 
-def _copied(remote: Remote, target: Path) -> Path:
+def _copy_file(remote: Remote, target: Path) -> Path:
     source = Path(unquote(urlsplit(remote.url).path))
     if not source.is_file():
         raise UsageError(f"There is no file {source}.", hint="As in file:///home/me/data.tar.gz")
-    with writing(target):
+    with explain_write_errors(target):
         shutil.copyfile(source, target)
     try:
         check(remote, target)

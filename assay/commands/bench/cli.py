@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.finish import handle_signals, say_kept, say_logs, say_uploads, status_of
+from assay.cli.finish import handle_signals, print_logs, print_saved, print_uploads, status_of
 from assay.commands.bench import api as verb
 from assay.commands.bench import view
 from assay.commands.compare.view import output as differences_output
@@ -78,7 +78,7 @@ def run(methods: tuple[str, ...], **given: Any) -> int:
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
         home=given["home"],
-        progress=announce,
+        progress=print_trial,
     )
     handle_signals()
     results: list[Result] = []
@@ -88,7 +88,7 @@ def run(methods: tuple[str, ...], **given: Any) -> int:
     finally:
         if results:
             _show(results, given["form"], settings.runs(given["home"]))
-            say_uploads(results[0].run, given["home"])
+            print_uploads(results[0].run, given["home"])
     return status_of(results)
 
 
@@ -108,8 +108,8 @@ def diff(first: str, second: str, home: str | None, form: str) -> int:
     return 0
 
 
-def announce(method: Method, trial: int) -> None:
-    options.say(f"{method.name}  trial {trial} …")
+def print_trial(method: Method, trial: int) -> None:
+    options.print_message(f"{method.name}  trial {trial} …")
 
 
 def _setting(given: dict[str, Any]) -> BenchSetting:
@@ -125,9 +125,9 @@ def _setting(given: dict[str, Any]) -> BenchSetting:
 
 
 def _show(results: list[Result], form: str, runs: Path) -> None:
-    printing.show(view.output(results, verb.over_trials(results)), form)
-    say_logs(results, runs)
+    printing.show(view.output(results, verb.summarize_trials(results)), form)
+    print_logs(results, runs)
     traces = runs / results[0].run
     if any(traces.glob("*/output/profiler_data")):
-        options.say(f"traces: {traces}/*/output/profiler_data")
-    say_kept(results[0].run)
+        options.print_message(f"traces: {traces}/*/output/profiler_data")
+    print_saved(results[0].run)

@@ -13,17 +13,23 @@ import msgspec
 
 from assay.core import codec
 from assay.core.errors import AssayError, EndingError, UsageError
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.messages import Open
-from assay.core.records import REPORTED, Case, Environment, Procedure, Result, Samples, Value
+from assay.core.records import REPORTED_PREFIX, Case, Environment, Procedure, Result, Samples, Value
 from assay.core.redaction import safe_value
 from assay.formats.perfzero import messages, proto, report
-from assay.formats.perfzero.entries import BenchmarkEntry, broken, labelled, samples, texts
+from assay.formats.perfzero.entries import (
+    BenchmarkEntry,
+    failure_reasons,
+    label_entries,
+    samples,
+    texts,
+)
 from assay.formats.perfzero.messages import (
     FOUND,
     BenchAnswer,
-    Benched,
     BenchRequest,
+    BenchResult,
     BenchSetting,
     FindMethods,
     FoundMethods,
@@ -70,20 +76,20 @@ class BenchProcess(WorkerProcess):
         }
 
 
-def ask(folder: Path, wanted: BenchRequest) -> None:
+def write_request(folder: Path, wanted: BenchRequest) -> None:
     """With json, since it knows NaN: arguments arrive as they are."""
     (folder / messages.REQUEST).write_text(json.dumps(msgspec.to_builtins(wanted)))
 
 
-def _ask_safely(folder: Path, wanted: BenchRequest) -> None:
+def _write_request_safely(folder: Path, wanted: BenchRequest) -> None:
     """What was asked for, without secrets; where there is no room for that, not at all."""
     try:
-        ask(folder, wanted)
+        write_request(folder, wanted)
     except OSError:
         (folder / messages.REQUEST).unlink(missing_ok=True)
 
 
-def in_its_folder(folder: Path) -> tuple[Path, str]:
+def default_output_dir(folder: Path) -> tuple[Path, str]:
     output = folder.absolute() / "output"
     return output, str(output)
 
@@ -104,9 +110,9 @@ def run_once(
     method: Method,
     trial: int,
     setting: BenchSetting,
-    place: CasePlace,
-    outputs: Outputs = in_its_folder,
-) -> Benched:
+    place: CaseDir,
+    outputs: Outputs = default_output_dir,
+) -> BenchResult:
     """The whole life of one method. Nothing it does raises; an interrupt is an ending too."""
     case, folder = case_of(method, setting), place.folder
     output, output_text = outputs(folder)
@@ -119,8 +125,8 @@ def run_once(
         profile_dir=str(output.absolute() / PROFILES),
     )
     ending, peaks = _ending(wanted, case, folder, output)
-    _ask_safely(folder, msgspec.structs.replace(wanted, setting=_safe(setting)))
-    entries, notes = gathered(folder, output)
+    _write_request_safely(folder, msgspec.structs.replace(wanted, setting=_redact_setting(setting)))
+    entries, notes = read_reports(folder, output)
     answer = _answer(folder)
     notes += answer.notes
     if not entries and ending["status"] == "ok":
@@ -135,9 +141,9 @@ def run_once(
         peaks=peaks,
         facts=_facts(method, trial, entries, answer, notes),
         samples=_samples(method, entries, answer),
-        **_judged(ending, entries),  # type: ignore[arg-type]
+        **_check_ending(ending, entries),  # type: ignore[arg-type]
     )
-    return Benched(
+    return BenchResult(
         result=result,
         method=method,
         trial=trial,
@@ -151,7 +157,7 @@ def run_once(
     )
 
 
-def gathered(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], list[str]]:
+def read_reports(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], list[str]]:
     """All reports in the order they appeared, and what could not be read, in words."""
     found: list[BenchmarkEntry] = []
     notes: list[str] = []
@@ -179,7 +185,7 @@ def _ending(
 ) -> tuple[dict[str, str], dict[str, float]]:
     ending, child = {"status": "ok"}, None
     try:
-        ask(folder, wanted)
+        write_request(folder, wanted)
         with BenchProcess(case, folder, wanted.setting.timeout, output) as child:
             child.run()
     except EndingError as error:
@@ -191,8 +197,8 @@ def _ending(
     return ending, child.peaks if child else {}
 
 
-def _judged(ending: dict[str, str], entries: tuple[BenchmarkEntry, ...]) -> dict[str, str]:
-    reasons = broken(entries)
+def _check_ending(ending: dict[str, str], entries: tuple[BenchmarkEntry, ...]) -> dict[str, str]:
+    reasons = failure_reasons(entries)
     if ending["status"] != "ok" or not reasons:
         return ending
     return {"status": "failed", "reason": "; ".join(reasons)}
@@ -206,7 +212,7 @@ def _answer(folder: Path) -> BenchAnswer:
 
 
 def _environment(answer: BenchAnswer) -> Environment:
-    here = environment.here()
+    here = environment.current_environment()
     python: dict[str, Value] = {**answer.python} if answer.python else here.python
     machine = {**here.machine, "cores": cores(Path("/proc/cpuinfo").read_text())}
     return msgspec.structs.replace(here, packages=answer.packages, python=python, machine=machine)
@@ -220,10 +226,10 @@ def _facts(
     notes: Sequence[str],
 ) -> dict[str, Value]:
     return {
-        **texts(labelled(entries, method.owner, method.method)),
+        **texts(label_entries(entries, method.owner, method.method)),
         **{
-            f"{REPORTED}{part.metric}": f"{len(part.values)} reported"
-            for part in samples(labelled(entries, method.owner, method.method))
+            f"{REPORTED_PREFIX}{part.metric}": f"{len(part.values)} reported"
+            for part in samples(label_entries(entries, method.owner, method.method))
         },
         "trial": trial,
         "reports": len(entries),
@@ -235,7 +241,7 @@ def _facts(
 def _samples(
     method: Method, entries: tuple[BenchmarkEntry, ...], answer: BenchAnswer
 ) -> tuple[Samples, ...]:
-    own = samples(labelled(entries, method.owner, method.method))
+    own = samples(label_entries(entries, method.owner, method.method))
     if not answer.began:
         return own
     opened = Samples(metric="open_time", unit="s", phase="open", values=(answer.initialization,))
@@ -257,7 +263,7 @@ def safe_arguments(given: Mapping[str, object]) -> dict[str, Value]:
     }
 
 
-def _safe(setting: BenchSetting) -> BenchSetting:
+def _redact_setting(setting: BenchSetting) -> BenchSetting:
     """As it is kept once the process has read it."""
     return msgspec.structs.replace(
         setting, constructor_args=safe_arguments(setting.constructor_args)
@@ -277,7 +283,7 @@ def discover(
     errors: list[AssayError] = []
     for pattern in patterns:
         try:
-            found += [pattern] if isinstance(pattern, Method) else _behind(pattern, setting)
+            found += [pattern] if isinstance(pattern, Method) else _expand_filter(pattern, setting)
         except AssayError as error:
             if missing is None:
                 raise
@@ -294,9 +300,9 @@ def discover(
     return found
 
 
-def _behind(pattern: Filter, setting: BenchSetting) -> list[Method]:
+def _expand_filter(pattern: Filter, setting: BenchSetting) -> list[Method]:
     request = FindMethods(filters=(pattern,), python_path=setting.python_path)
-    names = look(request, setting.python).names
+    names = find_methods(request, setting.python).names
     if not names:
         raise UsageError(
             f"No method of {pattern.module}.{pattern.owner} matches '{pattern.pattern}'.",
@@ -305,13 +311,13 @@ def _behind(pattern: Filter, setting: BenchSetting) -> list[Method]:
     return [_method(pattern, name) for name in names]
 
 
-def look(wanted: FindMethods, python: str = "", timeout: float = 600.0) -> FoundMethods:
+def find_methods(wanted: FindMethods, python: str = "", timeout: float = 600.0) -> FoundMethods:
     """What a fresh process finds: nothing of it is loaded here, and nothing is constructed."""
     case = Case(workload="discovery", backend=BACKEND, options={"python": python} if python else {})
     with tempfile.TemporaryDirectory(prefix="assay-") as place:
         folder = Path(place)
         try:
-            ask(folder, wanted)
+            write_request(folder, wanted)
             with BenchProcess(case, folder, timeout, folder) as child:
                 child.run()
         except EndingError as error:

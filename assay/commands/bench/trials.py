@@ -22,13 +22,13 @@ SCALE, FAR = 1.4826, 3.5
 Values = dict[tuple[str, str, str], list[float]]  # case's key, metric, unit → a value a trial
 
 
-def over_trials(results: Iterable[Result]) -> list[Trials]:
+def summarize_trials(results: Iterable[Result]) -> list[Trials]:
     return [
         Trials(
             key=key,
             metric=metric,
             quantity=_median(values, unit),
-            outliers=outliers(values),
+            outliers=find_outliers(values),
         )
         for (key, metric, unit), values in values_by_metric(results).items()
     ]
@@ -48,7 +48,7 @@ def values_by_metric(results: Iterable[Result]) -> Values:
     return found
 
 
-def outliers(values: Sequence[float]) -> tuple[int, ...]:
+def find_outliers(values: Sequence[float]) -> tuple[int, ...]:
     array = np.asarray(values)
     distance = np.abs(array - np.median(array))
     spread = SCALE * float(np.median(distance))

@@ -13,25 +13,25 @@ import msgspec
 from assay.commands.ab import api as comparing
 from assay.core.case_text import CaseLike
 from assay.core.errors import AssayError, UsageError
-from assay.core.options import Flag, Seconds, Share, StoreUrl, Trust, older_keywords
+from assay.core.options import Flag, Seconds, Share, StoreUrl, Trust, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import SCHEMA, Case, Plan, Procedure
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
 from assay.measure import plan, revisions
-from assay.measure.recorder import Run, new_run, resumable, resumed_run
+from assay.measure.recorder import Run, check_resumable, new_run, reopen_run
 from assay.stats import student
 from assay.stats.paired_ratio import Comparison
-from assay.stats.sequential import FEWEST
+from assay.stats.sequential import MIN_PAIRS
 from assay.stores.runs import BISECTION, read_document
 
-AGAIN = 4  # times that the budget is renewed to distinguish the ends
-MOST = 4  # comparisons for each halving that would do without noise
+MAX_RENEWALS = 4  # times that the budget is renewed to distinguish the ends
+COMPARISONS_PER_HALVING = 4  # comparisons for each halving that would do without noise
 ENVIRONMENTS = "environments"  # folder of a run with the versions of a package
 
 
-@older_keywords(home="store", minimum="min_effect")
+@accept_old_keywords(home="store", minimum="min_effect")
 def bisect(
     case: CaseLike,
     good: Annotated[str, Flag("The end that was fast.", "COMMIT|NAME==VERSION")],
@@ -52,8 +52,8 @@ def bisect(
     >>> for state in assay.bisect("./my.py:Net@torch", "v1", "HEAD"):
     ...     print(state.suspects, state.chance, state.ended)
     """
-    (full_case,) = _only(plan.expand_cases([plan.as_case(case, trust)]))
-    revision_range = revisions.between(full_case, good, bad)
+    (full_case,) = _single_case(plan.expand_cases([plan.as_case(case, trust)]))
+    revision_range = revisions.find_revisions(full_case, good, bad)
     if len(revision_range.names) < 2:
         raise UsageError(f"{good} and {bad} are the same.", hint="There is nothing between them.")
     request = Bisection(
@@ -68,24 +68,24 @@ def bisect(
         confidence=as_share(confidence, "confidence", "95%"),
     )
     bisect_plan = Plan(cases=(full_case,), procedure=Procedure(), verb="bisect")
-    return _begun(request, bisect_plan, store, progress)
+    return _begin(request, bisect_plan, store, progress)
 
 
 def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Bisection]:
     """Continue a bisection; finished comparisons are not repeated."""
-    name = resumable(run, "bisect", home)
+    name = check_resumable(run, "bisect", home)
     with closing(open_store(home)) as store:
         bisection = read_document(store, name, BISECTION, Bisection)
-    return _resumed(msgspec.structs.replace(bisection, ended=""), name, home, progress)
+    return _resume(msgspec.structs.replace(bisection, ended=""), name, home, progress)
 
 
-def kept(run: str, home: Home = None) -> Bisection:
+def load_bisection(run: str, home: Home = None) -> Bisection:
     """The stored bisection of a run."""
     with closing(open_store(home)) as store:
         return read_document(store, run, BISECTION, Bisection)
 
 
-def _only(cases: tuple[Case, ...]) -> tuple[Case]:
+def _single_case(cases: tuple[Case, ...]) -> tuple[Case]:
     if len(cases) != 1:
         raise UsageError(
             f"{cases[0].workload} names no backend, and {len(cases)} can open it here.",
@@ -94,23 +94,23 @@ def _only(cases: tuple[Case, ...]) -> tuple[Case]:
     return (cases[0],)
 
 
-def _begun(
+def _begin(
     request: Bisection, bisect_plan: Plan, home: Home, progress: ProgressCallback
 ) -> Iterator[Bisection]:
     with new_run(bisect_plan, home) as run:
         bisection = msgspec.structs.replace(request, run=run.name)
         run.save_document(BISECTION, bisection)
-        yield from _followed(bisection, run, home, progress)
+        yield from _run_steps(bisection, run, home, progress)
 
 
-def _resumed(
+def _resume(
     bisection: Bisection, name: str, home: Home, progress: ProgressCallback
 ) -> Iterator[Bisection]:
-    with resumed_run(name, home) as run:
-        yield from _followed(bisection, run, home, progress)
+    with reopen_run(name, home) as run:
+        yield from _run_steps(bisection, run, home, progress)
 
 
-def _followed(
+def _run_steps(
     bisection: Bisection, run: Run, home: Home, progress: ProgressCallback
 ) -> Iterator[Bisection]:
     """Compare the bad end first, then the revision that splits the probability most evenly."""
@@ -120,70 +120,70 @@ def _followed(
     while not bisection.ended:
         if math.isfinite(bisection.effect):  # the ends differ
             index = next_place(bisection)
-        step = _tried(bisection, index, case, folder, home, progress) if index else None
-        bisection = judged(bisection, step)
+        step = _try_revision(bisection, index, case, folder, home, progress) if index else None
+        bisection = update_posterior(bisection, step)
         run.save_document(BISECTION, bisection)
         yield bisection
 
 
 def next_place(bisection: Bisection) -> int:
     """Index of the revision to compare next; 0: none."""
-    return most_even_split(_chances(bisection), _skipped(bisection))
+    return most_even_split(_posterior(bisection), _skipped_revisions(bisection))
 
 
-def judged(bisection: Bisection, step: Tried | None) -> Bisection:
+def update_posterior(bisection: Bisection, step: BisectStep | None) -> Bisection:
     """Add one comparison and update the suspects; sets `ended` when they are certain enough."""
     last = len(bisection.names) - 1
     if step is None:
-        return _ended(bisection, "undecided: nothing is left that could be measured")
+        return _finish(bisection, "undecided: nothing is left that could be measured")
     bisection = msgspec.structs.replace(bisection, tried=(*bisection.tried, step))
     if step.place == last and not math.isfinite(bisection.effect):
-        return _of_ends(bisection, step)
-    chances = _chances(bisection)
-    indices, chance = suspects(chances, _skipped(bisection))
+        return _update_from_ends(bisection, step)
+    chances = _posterior(bisection)
+    indices, chance = find_suspects(chances, _skipped_revisions(bisection))
     names = tuple(bisection.names[index] for index in indices)
     bisection = msgspec.structs.replace(bisection, suspects=names, chance=chance)
     if chance >= bisection.confidence:
-        return _ended(bisection, f"decided after {len(bisection.tried)} comparisons")
-    if len(bisection.tried) > MOST * (2 + math.log2(last + 1)):
-        return _ended(bisection, f"undecided after {len(bisection.tried)} comparisons")
+        return _finish(bisection, f"decided after {len(bisection.tried)} comparisons")
+    if len(bisection.tried) > COMPARISONS_PER_HALVING * (2 + math.log2(last + 1)):
+        return _finish(bisection, f"undecided after {len(bisection.tried)} comparisons")
     return bisection
 
 
-def _of_ends(bisection: Bisection, step: Tried) -> Bisection:
+def _update_from_ends(bisection: Bisection, step: BisectStep) -> Bisection:
     if step.verdict == "skipped":
-        return _ended(bisection, f"undecided: the bad end cannot be measured: {step.text}")
+        return _finish(bisection, f"undecided: the bad end cannot be measured: {step.text}")
     if step.verdict not in {"slower", "faster"}:
         how = "are the same" if step.verdict == "same" else "cannot be distinguished"
-        return _ended(bisection, f"the ends {how}: {step.text}")
+        return _finish(bisection, f"the ends {how}: {step.text}")
     bisection = msgspec.structs.replace(bisection, effect=step.ratio)
     if len(bisection.names) == 2:
         bisection = msgspec.structs.replace(bisection, suspects=(bisection.names[1],), chance=1.0)
-        return _ended(bisection, "decided after 1 comparison: nothing lies between")
+        return _finish(bisection, "decided after 1 comparison: nothing lies between")
     return bisection
 
 
-def _ended(bisection: Bisection, text: str) -> Bisection:
+def _finish(bisection: Bisection, text: str) -> Bisection:
     return msgspec.structs.replace(bisection, ended=text)
 
 
-def _chances(bisection: Bisection) -> list[float]:
-    observations = [measured(step) for step in bisection.tried if step.verdict != "skipped"]
+def _posterior(bisection: Bisection) -> list[float]:
+    observations = [observation_of(step) for step in bisection.tried if step.verdict != "skipped"]
     return probabilities(len(bisection.names) - 1, math.log(bisection.effect), observations)
 
 
-def _skipped(bisection: Bisection) -> set[int]:
+def _skipped_revisions(bisection: Bisection) -> set[int]:
     return {step.place for step in bisection.tried if step.verdict == "skipped"}
 
 
-def _tried(
+def _try_revision(
     bisection: Bisection,
     index: int,
     case: Case,
     folder: Path,
     home: Home,
     progress: ProgressCallback,
-) -> Tried:
+) -> BisectStep:
     """Compare one revision with the good end; the minimum effect is half that of the bad end."""
     name = bisection.names[index]
     half = (
@@ -205,44 +205,44 @@ def _tried(
             **_sides(bisection, name, folder),  # type: ignore[arg-type]
         )
         if math.isfinite(bisection.effect):
-            return _until_decisive(comparisons, index, name, math.log(bisection.effect))
-        return _until_told(comparisons, index, name, home, progress)
+            return _compare_until_decisive(comparisons, index, name, math.log(bisection.effect))
+        return _compare_ends(comparisons, index, name, home, progress)
     except AssayError as error:
-        return Tried(place=index, name=name, verdict="skipped", text=f"{error}")
+        return BisectStep(place=index, name=name, verdict="skipped", text=f"{error}")
 
 
-def _until_decisive(
+def _compare_until_decisive(
     comparisons: Iterator[Comparison], index: int, name: str, effect: float
-) -> Tried:
+) -> BisectStep:
     """Stop as soon as one side of the change is certain: fewer pairs than a verdict of ab needs."""
-    step = Tried(place=index, name=name, verdict="skipped")
+    step = BisectStep(place=index, name=name, verdict="skipped")
     for last in comparisons:
-        step = _of_comparison(last, index, name)
-        if step.verdict != "skipped" and decisive(measured(step), effect):
+        step = _step_from_comparison(last, index, name)
+        if step.verdict != "skipped" and is_decisive(observation_of(step), effect):
             break
     return step
 
 
-def _until_told(
+def _compare_ends(
     comparisons: Iterator[Comparison],
     index: int,
     name: str,
     home: Home,
     progress: ProgressCallback,
-) -> Tried:
+) -> BisectStep:
     """The ends must differ first, so the budget is renewed several times."""
     last = list(comparisons)[-1]
-    for _ in range(AGAIN):
+    for _ in range(MAX_RENEWALS):
         if last.verdict == "cannot-tell" and not last.failures:
             last = list(comparing.resume(last.run, home, progress))[-1]
-    return _of_comparison(last, index, name)
+    return _step_from_comparison(last, index, name)
 
 
-def _of_comparison(last: Comparison, index: int, name: str) -> Tried:
+def _step_from_comparison(last: Comparison, index: int, name: str) -> BisectStep:
     if last.failures or not last.ratio.n or not math.isfinite(last.ratio.high):
         text = "; ".join(last.failures) or last.ended
-        return Tried(place=index, name=name, verdict="skipped", text=text, run=last.run)
-    return Tried(
+        return BisectStep(place=index, name=name, verdict="skipped", text=text, run=last.run)
+    return BisectStep(
         place=index,
         name=name,
         verdict=last.verdict,
@@ -275,53 +275,53 @@ def _sides(bisection: Bisection, name: str, folder: Path) -> dict[str, tuple[str
 # Waeber, Frazier and Henderson 2013). An uncertain comparison is therefore
 # repeated by itself, and the answer has a probability.
 
-SURE = 0.02  # how often a comparison may be wrong altogether, whatever its interval says
+ERROR_RATE = 0.02  # how often a comparison may be wrong altogether, whatever its interval says
 _QUANTILE = 2.326  # of the 98 % interval that a comparison has
-_SLACK = 0.15  # of the effect: it need not be the same at each revision
+_EFFECT_SLACK = 0.15  # of the effect: it need not be the same at each revision
 
 
-class Weighed(NamedTuple):
+class Observation(NamedTuple):
     """One comparison of a revision with the good end, in logarithms."""
 
-    index: int  # of the revision; the good end is 0
+    revision: int  # its index; the good end is 0
     change: float
     error: float  # its standard error
     degrees: float = math.inf  # of freedom of that
 
 
-def measured(step: Tried) -> Weighed:
+def observation_of(step: BisectStep) -> Observation:
     """The error is that of the mean of the pairs: the interval of a comparison holds at every look
     and is several times as wide for few pairs."""
     change = math.log(step.ratio)
-    if step.pairs >= FEWEST and step.spread > 0:
-        return Weighed(step.place, change, step.spread / math.sqrt(step.pairs), step.pairs - 1)
+    if step.pairs >= MIN_PAIRS and step.spread > 0:
+        return Observation(step.place, change, step.spread / math.sqrt(step.pairs), step.pairs - 1)
     width = math.log(step.high) - math.log(step.low)
-    return Weighed(step.place, change, width / (2 * _QUANTILE))
+    return Observation(step.place, change, width / (2 * _QUANTILE))
 
 
-def probabilities(count: int, effect: float, observations: Sequence[Weighed]) -> list[float]:
+def probabilities(count: int, effect: float, observations: Sequence[Observation]) -> list[float]:
     """That revision 1, 2, … `count` is the first changed one; `effect` is that of the bad end."""
     logs = [0.0] * count
     for observation in observations:
         changed, same = (math.log(_likelihood(observation, mean, effect)) for mean in (effect, 0.0))
         for first in range(1, count + 1):
-            logs[first - 1] += changed if observation.index >= first else same
+            logs[first - 1] += changed if observation.revision >= first else same
     top = max(logs)
     weights = [math.exp(value - top) for value in logs]
     return [weight / sum(weights) for weight in weights]
 
 
-def decisive(observation: Weighed, effect: float) -> bool:
+def is_decisive(observation: Observation, effect: float) -> bool:
     """Whether it decides between changed and same with the certainty of a single comparison."""
     changed, same = (_likelihood(observation, mean, effect) for mean in (effect, 0.0))
-    return max(changed, same) * SURE > min(changed, same)
+    return max(changed, same) * ERROR_RATE > min(changed, same)
 
 
-def _likelihood(observation: Weighed, mean: float, effect: float) -> float:
+def _likelihood(observation: Observation, mean: float, effect: float) -> float:
     """Student's t around the mean, mixed with a uniform for outliers."""
-    error = math.hypot(observation.error, _SLACK * effect)
+    error = math.hypot(observation.error, _EFFECT_SLACK * effect)
     density = student.density((observation.change - mean) / error, observation.degrees) / error
-    return (1 - SURE) * density + SURE / (4 * abs(effect))
+    return (1 - ERROR_RATE) * density + ERROR_RATE / (4 * abs(effect))
 
 
 def most_even_split(chances: Sequence[float], skipped: Collection[int]) -> int:
@@ -336,7 +336,7 @@ def most_even_split(chances: Sequence[float], skipped: Collection[int]) -> int:
     return choice if best > 1e-9 else 0
 
 
-def suspects(chances: Sequence[float], skipped: Collection[int]) -> tuple[list[int], float]:
+def find_suspects(chances: Sequence[float], skipped: Collection[int]) -> tuple[list[int], float]:
     """The likeliest first changed revision and its probability; with those before it that could
     not be measured and are indistinguishable from it."""
     groups: list[list[int]] = [[]]
@@ -348,7 +348,7 @@ def suspects(chances: Sequence[float], skipped: Collection[int]) -> tuple[list[i
     return best, sum(chances[index - 1] for index in best)
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class BisectStep(msgspec.Struct, frozen=True, kw_only=True):
     """One revision compared with the good end, or skipped."""
 
     place: int  # in `names`
@@ -375,7 +375,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     minimum: float
     confidence: float  # asked for
     build: str = ""
-    tried: tuple[Tried, ...] = ()  # the bad end first
+    tried: tuple[BisectStep, ...] = ()  # the bad end first
     effect: float = math.nan  # of the bad end, as a ratio
     suspects: tuple[str, ...] = ()  # the likeliest; several where some could not be measured
     chance: float = 0.0  # that it is one of them

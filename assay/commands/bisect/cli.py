@@ -7,8 +7,8 @@ from typing import Annotated
 
 from assay.cli import printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.finish import UNDECIDED, last_of, say_kept
-from assay.cli.progress import LiveLine
+from assay.cli.finish import UNDECIDED, print_saved, show_last
+from assay.cli.progress import ProgressLine
 from assay.commands.bisect import api
 from assay.commands.bisect.api import Bisection
 from assay.core.errors import UsageError
@@ -46,14 +46,14 @@ def command(
     Revisions are compared with the good end as by assay ab; those that cannot be built are skipped,
     and uncertain ones are compared again until the confidence is reached.
     """
-    line = LiveLine()
+    line = ProgressLine()
     if bool(case) == bool(resume):
         raise UsageError(
             "A bisection needs a case with --good and --bad, or --resume.",
             hint="As in: assay bisect --good v1.0 --bad HEAD ./my.py:MyNet@torch",
         )
-    bisections = api.resume(resume, store, line) if resume else _begun(case, keywords, line)
-    last = last_of(_announced(bisections, line), lambda each: _show(each, format))
+    bisections = api.resume(resume, store, line) if resume else _begin(case, keywords, line)
+    last = show_last(_print_progress(bisections, line), lambda each: _show(each, format))
     if last.ended.startswith("the ends are the same"):
         return UsageError.status
     return 0 if last.ended.startswith("decided") else UNDECIDED
@@ -61,22 +61,22 @@ def command(
 
 def show(run: str, store: str | None, format: str) -> None:
     """Show a stored bisection."""
-    _show(api.kept(run, store), format)
+    _show(api.load_bisection(run, store), format)
 
 
-def _begun(case: str, keywords: Keywords, line: LiveLine) -> Iterator[Bisection]:
+def _begin(case: str, keywords: Keywords, line: ProgressLine) -> Iterator[Bisection]:
     for end in ("good", "bad"):
         if not keywords[end]:
             raise UsageError(f"--{end} is missing.", hint="--good v1.0 --bad HEAD")
     return api.bisect(case, progress=line, **keywords)
 
 
-def _announced(bisections: Iterator[Bisection], line: LiveLine) -> Iterator[Bisection]:
-    from assay.commands.bisect.view import tried_line
+def _print_progress(bisections: Iterator[Bisection], line: ProgressLine) -> Iterator[Bisection]:
+    from assay.commands.bisect.view import step_line
 
     for bisection in bisections:
         if bisection.tried:
-            line.say(tried_line(bisection.tried[-1], bisection))
+            line.say(step_line(bisection.tried[-1], bisection))
         yield bisection
 
 
@@ -85,4 +85,4 @@ def _show(bisection: Bisection, format: str) -> None:
 
     printing.show(output(bisection), format)
     known = bisection.ended.startswith(("decided", "the ends are the same"))
-    say_kept(bisection.run, "" if known else "bisect")
+    print_saved(bisection.run, "" if known else "bisect")

@@ -6,9 +6,9 @@ import math
 
 import msgspec
 
-from assay.commands.bisect.api import Bisection, Tried
+from assay.commands.bisect.api import Bisection, BisectStep
 from assay.core.findings import Output, Table
-from assay.core.units import change
+from assay.core.units import percent_change
 
 
 def output(bisection: Bisection) -> Output:
@@ -42,25 +42,25 @@ def headline(bisection: Bisection) -> str:
     return f"{names} is {what} {bisection.what}, {sure}"
 
 
-def tried_line(step: Tried, bisection: Bisection) -> str:
+def step_line(step: BisectStep, bisection: Bisection) -> str:
     """A progress line."""
     name = short(step.name, bisection)
     if step.verdict == "skipped":
         return f"{name}: skipped, {step.text}"
-    return f"{name}: {change(step.ratio)}, {step.verdict}; {headline(bisection)}"
+    return f"{name}: {percent_change(step.ratio)}, {step.verdict}; {headline(bisection)}"
 
 
 def short(name: str, bisection: Bisection) -> str:
     return name[:12] if bisection.what == "commit" else f"{bisection.package}=={name}"
 
 
-def _row(step: Tried, bisection: Bisection) -> tuple[str, ...]:
+def _row(step: BisectStep, bisection: Bisection) -> tuple[str, ...]:
     known = math.isfinite(step.ratio)
     return (
         short(step.name, bisection),
         f"{step.place} of {len(bisection.names) - 1}",
-        change(step.ratio) if known else "",
-        f"{change(step.low)} – {change(step.high)}" if known else "",
+        percent_change(step.ratio) if known else "",
+        f"{percent_change(step.low)} – {percent_change(step.high)}" if known else "",
         step.verdict,
         step.text,
     )

@@ -33,12 +33,12 @@ def send_all(
     places: Sequence[str], text: str, document: bytes, timeout: float = TIMEOUT
 ) -> list[str]:
     """Tell every place; how each fared, in words. None of them can lose what was found."""
-    return list(_sent(places, text, document, timeout))
+    return list(_send_each(places, text, document, timeout))
 
 
-def _sent(places: Sequence[str], text: str, document: bytes, timeout: float) -> Iterator[str]:
+def _send_each(places: Sequence[str], text: str, document: bytes, timeout: float) -> Iterator[str]:
     for place in places:
-        name = _shown(place)
+        name = _display_place(place)
         try:
             _sender(place)(place, text, document, timeout)
             yield f"alert to {name}: delivered"
@@ -55,7 +55,7 @@ def _sender(place: str) -> Send:
         return _mail
     if scheme == "cmd" and shlex.split(place.partition(":")[2]):
         return _command
-    raise UsageError(f"'{_shown(place)}' is no place for an alert.", hint=_HINT)
+    raise UsageError(f"'{_display_place(place)}' is no place for an alert.", hint=_HINT)
 
 
 def _webhook(place: str, text: str, document: bytes, timeout: float) -> None:
@@ -104,7 +104,7 @@ def _recipients(place: str) -> list[str]:
     return urllib.parse.parse_qs(urllib.parse.urlsplit(place).query).get("to", [])
 
 
-def _shown(place: str) -> str:
+def _display_place(place: str) -> str:
     """Without what could be a secret: a webhook's path is one."""
     if place.lower().startswith("cmd:"):
         return safe_text(place)

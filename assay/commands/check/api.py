@@ -14,11 +14,11 @@ from assay.commands.history.api import METRICS, summarize_all
 from assay.core import codec
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.options import Flag, Seconds, Share, StoreUrl, older_keywords
+from assay.core.options import Flag, Seconds, Share, StoreUrl, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
-from assay.core.series import KeptSeries, Point
+from assay.core.series import Point, StoredSeries
 from assay.core.settings import Home
 from assay.core.units import as_share
 from assay.measure.baseline import Baseline, Sides, choose
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from assay.stats.gate import Judged
 
 
-USUAL = 0.03  # worse by this share fails, where no threshold is given
-LOOKED_AT = 512  # newest points of a series that are read
+DEFAULT_THRESHOLD = 0.03  # worse by this share fails, where no threshold is given
+MAX_POINTS = 512  # newest points of a series that are read
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def check(
     since: Annotated[
         str,
@@ -66,7 +66,7 @@ def check(
     ] = (),
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-) -> Checked:
+) -> CheckReport:
     """Hold the newest points of every series against a baseline: `label:…`, `tag:…`, `commit:…`,
     `date:…`, or without one the last stretch without a shift.
 
@@ -83,19 +83,21 @@ def check(
     with closing(open_store(store)) as results:
         summarize_all(results, query)
         baseline = choose(since, results) if since else None
-        series = _chosen(results.series(query), thresholds)
-        found = [_judged(results, each, limit, baseline) for each, limit in series]
-        found = _together(found, share)
+        series = _select_series(results.series(query), thresholds)
+        found = [_judge_series(results, each, limit, baseline) for each, limit in series]
+        found = _combine(found, share)
         if confirm:
-            found = _confirmed(found, most, _again(results, budget, store, progress))
+            found = _apply_confirmations(
+                found, most, _confirm_worst(results, budget, store, progress)
+            )
     text = baseline.text if baseline else "the last stretch without a shift"
-    checked = Checked(
+    checked = CheckReport(
         found=tuple(found), level=share, since=text, named=bool(since), confirmed=confirm
     )
-    return _alerted(checked, alerts)
+    return _send_alerts(checked, alerts)
 
 
-def status(checked: Checked) -> int:
+def status(checked: CheckReport) -> int:
     """Of the command line: 5 got worse, 6 undecided, 0 fine. A suspect is undecided where it was
     measured again without an answer, or where a baseline was named and too few points tell; so is
     a check against a named baseline with which nothing at all can be compared."""
@@ -111,9 +113,9 @@ def status(checked: Checked) -> int:
     return 6 if checked.named and unknown else 0
 
 
-def _chosen(
-    found: Sequence[KeptSeries], thresholds: Sequence[Threshold]
-) -> list[tuple[KeptSeries, Threshold]]:
+def _select_series(
+    found: Sequence[StoredSeries], thresholds: Sequence[Threshold]
+) -> list[tuple[StoredSeries, Threshold]]:
     """Every series with each metric that has a threshold; without any, with its usual metric."""
     if not found:
         raise UsageError(
@@ -129,41 +131,41 @@ def _chosen(
                 f"No series has the metric '{thresholds[0].metric}'.", hint=f"They have: {names}."
             )
         return chosen
-    usual: dict[str, KeptSeries] = {}
+    usual: dict[str, StoredSeries] = {}
     for one in own:
         best = usual.get(one.series.id)
         if best is None or _rank(one.metric) < _rank(best.metric):
             usual[one.series.id] = one
-    return [(one, Threshold(metric=one.metric, share=USUAL)) for one in usual.values()]
+    return [(one, Threshold(metric=one.metric, share=DEFAULT_THRESHOLD)) for one in usual.values()]
 
 
 def _rank(metric: str) -> tuple[int, str]:
     return (METRICS.index(metric) if metric in METRICS else len(METRICS), metric)
 
 
-def _judged(
-    store: Store, one: KeptSeries, threshold: Threshold, baseline: Baseline | None
+def _judge_series(
+    store: Store, one: StoredSeries, threshold: Threshold, baseline: Baseline | None
 ) -> CheckedSeries:
     from assay.stats import gate
     from assay.stats.changepoints import FEWEST
 
-    points = store.points(one.series.id, one.metric, LOOKED_AT)
+    points = store.points(one.series.id, one.metric, MAX_POINTS)
     if baseline is None:
         judged = gate.since_stable(points)
         if judged is None:
             text = f"{len(points)} points since the last shift, but {FEWEST} are needed"
             return _series(one, threshold, text)
-        return _of(one, threshold, judged, points, gate.stands_for_baseline(judged))
+        return _make_checked(one, threshold, judged, points, gate.stands_for_baseline(judged))
     sides = baseline.sides(points)
     if not sides.baseline or not sides.candidate:
-        return _series(one, threshold, _why_not(store, one, sides, baseline))
+        return _series(one, threshold, _skip_reason(store, one, sides, baseline))
     judged = gate.against(*sides)
     both = [*sides.baseline[-gate.WINDOW :], *sides.candidate]
-    return _of(one, threshold, judged, both, judged.baseline[1] - 1)
+    return _make_checked(one, threshold, judged, both, judged.baseline[1] - 1)
 
 
-def _of(
-    one: KeptSeries, threshold: Threshold, judged: Judged, points: Sequence[Point], stands: int
+def _make_checked(
+    one: StoredSeries, threshold: Threshold, judged: Judged, points: Sequence[Point], stands: int
 ) -> CheckedSeries:
     """`stands` is the place of the point that is measured again for the baseline."""
     from assay.stats import gate
@@ -188,7 +190,7 @@ def _of(
     )
 
 
-def _series(one: KeptSeries, threshold: Threshold, text: str) -> CheckedSeries:
+def _series(one: StoredSeries, threshold: Threshold, text: str) -> CheckedSeries:
     return CheckedSeries(
         key=one.series.key,
         metric=one.metric,
@@ -201,7 +203,7 @@ def _series(one: KeptSeries, threshold: Threshold, text: str) -> CheckedSeries:
     )
 
 
-def _why_not(store: Store, one: KeptSeries, sides: Sides, baseline: Baseline) -> str:
+def _skip_reason(store: Store, one: StoredSeries, sides: Sides, baseline: Baseline) -> str:
     """Which side is empty, and what the nearest series on the other side differs in."""
     if sides.baseline:
         return f"nothing was measured after the baseline ({baseline.text})"
@@ -213,7 +215,7 @@ def _why_not(store: Store, one: KeptSeries, sides: Sides, baseline: Baseline) ->
     return f"the baseline ({baseline.text}) has no result of it"
 
 
-def _differs(one: KeptSeries, other: KeptSeries) -> str:
+def _differs(one: StoredSeries, other: StoredSeries) -> str:
     """By name: machine, version, parameter or option."""
     mine, theirs = one.series, other.series
     if mine.machine != theirs.machine:
@@ -230,31 +232,31 @@ def _differs(one: KeptSeries, other: KeptSeries) -> str:
     return "way of measuring"
 
 
-def _together(found: list[CheckedSeries], level: float) -> list[CheckedSeries]:
+def _combine(found: list[CheckedSeries], level: float) -> list[CheckedSeries]:
     """What holds over all series checked together."""
     from assay.stats import gate
 
     tested = [one for one in found if one.judgement != "not-comparable"]
     sure = dict(zip(map(id, tested), gate.alarming([one.p for one in tested], level), strict=True))
-    return [_named(one) if sure.get(id(one)) else one for one in found]
+    return [_match_names(one) if sure.get(id(one)) else one for one in found]
 
 
-def _named(one: CheckedSeries) -> CheckedSeries:
+def _match_names(one: CheckedSeries) -> CheckedSeries:
     from assay.stats import gate
 
     worse = gate.is_worse(one.size, one.threshold, one.unit)
     return msgspec.structs.replace(one, judgement="regression" if worse else "improvement")
 
 
-def _again(
+def _confirm_worst(
     store: Store, budget: float | str, home: Home, progress: ProgressCallback
 ) -> Callable[[CheckedSeries], CheckedSeries]:
-    from assay.commands.check.confirm import confirmer
+    from assay.commands.check.confirm import make_confirmer
 
-    return confirmer(store, budget, home, progress)
+    return make_confirmer(store, budget, home, progress)
 
 
-def _confirmed(
+def _apply_confirmations(
     found: list[CheckedSeries], most: int, again: Callable[[CheckedSeries], CheckedSeries]
 ) -> list[CheckedSeries]:
     suspects = [one for one in found if one.judgement in {"regression", "suspect"}]
@@ -266,7 +268,7 @@ def _confirmed(
     return [outcomes.get(id(one), one) for one in found]
 
 
-def _alerted(checked: Checked, places: Sequence[str]) -> Checked:
+def _send_alerts(checked: CheckReport, places: Sequence[str]) -> CheckReport:
     from assay.commands.check.view import alert_text
 
     if not places or not status(checked):
@@ -305,7 +307,7 @@ class CheckedSeries(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""  # of the measurements that decided
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
     """A whole check: every series, and what it means together."""
 
     found: tuple[CheckedSeries, ...]

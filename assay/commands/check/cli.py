@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.commands.check import api
 from assay.commands.check.view import junit, output
 from assay.core.options import Flag
@@ -44,12 +44,12 @@ def command(
     holds over all series together, so that a suite of hundreds does not ring every night.
     """
     query = Query(workload=workload, backend=backend, machine=machine)
-    line = LiveLine()
+    line = ProgressLine()
     checked = api.check(query=query, progress=line, **keywords)
     line.clear()
     if format == "junit":
         printing.put(junit(checked))
     else:
         printing.show(output(checked, everything), format)
-    options.say(*checked.alerts)
+    options.print_message(*checked.alerts)
     return api.status(checked)

@@ -15,42 +15,44 @@ from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Query, Result
 from assay.core.series import commit_of
 from assay.core.settings import Home
-from assay.measure.baseline import hash_of as known_commit
+from assay.measure.baseline import commit_hash_of as known_commit
 from assay.measure.plan import make_plan
 from assay.measure.recorder import is_trusted, run_cases
 from assay.stats import gate
 from assay.stats.paired_ratio import Comparison
 
 # What ab compares for a metric: a rate is worse where the step takes longer.
-TIMES = {
+CONFIRM_METRICS = {
     **{name: "step_time" for name in ("step_time", "mean", "throughput", "flop_rate")},
     "min": "min",
     "open_time": "open_time",
     "first_step": "first_step",
 }
-Again = Callable[[CheckedSeries], CheckedSeries]
+Confirmer = Callable[[CheckedSeries], CheckedSeries]
 
 
-def confirmer(store: Store, budget: float | str, home: Home, progress: ProgressCallback) -> Again:
+def make_confirmer(
+    store: Store, budget: float | str, home: Home, progress: ProgressCallback
+) -> Confirmer:
     """A function from a suspect to the same with its outcome."""
 
     def again(found: CheckedSeries) -> CheckedSeries:
         ids = (found.baseline_id, found.candidate_id)
         results = {result.id: result for result in store.results(Query(ids=ids))}
         if set(ids) - results.keys():
-            return _undecided(found, "one of the two results cannot be read")
+            return _mark_undecided(found, "one of the two results cannot be read")
         pair = (results[ids[0]], results[ids[1]])
         try:
             trusted = all(is_trusted(result, store) for result in pair)
             case = msgspec.structs.replace(pair[1].case, key="", trust=trusted or msgspec.UNSET)
-            return _measured(found, pair, case, budget, home, progress)
+            return _compare_commits(found, pair, case, budget, home, progress)
         except AssayError as error:
-            return _undecided(found, f"it could not be measured again: {error}")
+            return _mark_undecided(found, f"it could not be measured again: {error}")
 
     return again
 
 
-def _measured(
+def _compare_commits(
     found: CheckedSeries,
     pair: tuple[Result, Result],
     case: Case,
@@ -66,31 +68,31 @@ def _measured(
         "pythons": pythons if all(os.access(python, os.X_OK) for python in pythons) else [],
     }
     for way, (one, other) in ((way, both) for way, both in ways.items() if both):
-        if found.metric in TIMES and one and other and one != other:
+        if found.metric in CONFIRM_METRICS and one and other and one != other:
             compared = ab(
                 case,
-                metric=TIMES[found.metric],
+                metric=CONFIRM_METRICS[found.metric],
                 budget=budget,
                 min_effect=min(found.threshold.share, 0.5),
                 store=home,
                 progress=progress,
                 **{way: (one, other)},  # type: ignore[arg-type]
             )
-            return _decided(found, list(compared)[-1])
-    return _once_more(found, case, home, progress)
+            return _apply_comparison(found, list(compared)[-1])
+    return _measure_again(found, case, home, progress)
 
 
-def _decided(found: CheckedSeries, last: Comparison) -> CheckedSeries:
+def _apply_comparison(found: CheckedSeries, last: Comparison) -> CheckedSeries:
     text = f"side by side {100 * (last.ratio.value - 1):+.2f} %, {last.verdict}: {last.ended}"
     if last.failures:
-        return _undecided(found, f"{text}; {'; '.join(last.failures)}", last.run)
+        return _mark_undecided(found, f"{text}; {'; '.join(last.failures)}", last.run)
     if last.verdict == "cannot-tell":
-        return _undecided(found, text, last.run)
+        return _mark_undecided(found, text, last.run)
     outcome = "confirmed" if last.verdict == "slower" else "refuted"
     return msgspec.structs.replace(found, outcome=outcome, confirmation=text, run=last.run)
 
 
-def _once_more(
+def _measure_again(
     found: CheckedSeries, case: Case, home: Home, progress: ProgressCallback
 ) -> CheckedSeries:
     """Same commit and environment: nothing of then can be built again, so the case is measured
@@ -101,14 +103,14 @@ def _once_more(
     result = reading.result
     quantity = summarize(result).quantities.get(found.metric)
     if quantity is None:
-        return _undecided(found, f"measured again it has no {found.metric}", result.run)
+        return _mark_undecided(found, f"measured again it has no {found.metric}", result.run)
     ratio = quantity.value / found.baseline if found.baseline else 1.0
     text = f"measured again, {100 * (ratio - 1):+.2f} % of the baseline"
     if not gate.is_worse(ratio, found.threshold, found.unit):
         return msgspec.structs.replace(found, outcome="refuted", confirmation=text, run=result.run)
     reason = "its commit and environment are those of the baseline, so it may be the machine"
-    return _undecided(found, f"{text}; {reason}", result.run)
+    return _mark_undecided(found, f"{text}; {reason}", result.run)
 
 
-def _undecided(found: CheckedSeries, text: str, run: str = "") -> CheckedSeries:
+def _mark_undecided(found: CheckedSeries, text: str, run: str = "") -> CheckedSeries:
     return msgspec.structs.replace(found, outcome="undecided", confirmation=text, run=run)

@@ -8,15 +8,15 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from assay.commands.check.api import Checked, CheckedSeries
+from assay.commands.check.api import CheckedSeries, CheckReport
 from assay.core.findings import Output, Table
-from assay.core.units import change, human
+from assay.core.units import human, percent_change
 
 _ORDER = ("regression", "suspect", "improvement", "not-comparable", "fine")
 _UNPRINTABLE = {code: None for code in range(32) if code not in (9, 10, 13)}
 
 
-def output(found: Checked, everything: bool = False) -> Output:
+def output(found: CheckReport, everything: bool = False) -> Output:
     return Output(
         tables=(check_table(found, everything),),
         document=msgspec.to_builtins(found),
@@ -24,7 +24,7 @@ def output(found: Checked, everything: bool = False) -> Output:
     )
 
 
-def check_table(found: Checked, everything: bool = False) -> Table:
+def check_table(found: CheckReport, everything: bool = False) -> Table:
     """What is worth reading first; fine ones only where all are asked for, or nothing else is."""
     shown = sorted(found.found, key=lambda one: (_ORDER.index(one.judgement), one.key))
     worth = [one for one in shown if everything or one.judgement not in {"fine", "not-comparable"}]
@@ -38,8 +38,8 @@ def check_table(found: Checked, everything: bool = False) -> Table:
     )
 
 
-def headline(found: Checked) -> str:
-    worse = [one for one in found.found if _failed(one)]
+def headline(found: CheckReport) -> str:
+    worse = [one for one in found.found if _is_failed(one)]
     undecided = [one for one in found.found if one.outcome == "undecided"]
     total = f"{len(found.found)} series against {found.since}"
     if worse:
@@ -53,22 +53,22 @@ def headline(found: Checked) -> str:
     return f"fine: no regression in {total}"
 
 
-def alert_text(found: Checked) -> str:
+def alert_text(found: CheckReport) -> str:
     """For a chat or a mail: the headline, and a line for each of the worst."""
-    bad = [one for one in found.found if _failed(one) or one.outcome == "undecided"]
+    bad = [one for one in found.found if _is_failed(one) or one.outcome == "undecided"]
     lines = [
-        f"{one.key} {one.metric} {change(one.size)} ({one.confirmation or one.text})"
+        f"{one.key} {one.metric} {percent_change(one.size)} ({one.confirmation or one.text})"
         for one in bad[:20]
     ]
     return "\n".join([f"assay check: {headline(found)}", *lines])
 
 
-def junit(found: Checked) -> str:
+def junit(found: CheckReport) -> str:
     """One test case a series; a regression is a failure, what is undecided an error."""
     cases = [_test_case(one) for one in found.found]
     counts = {
         "tests": len(cases),
-        "failures": sum(_failed(one) for one in found.found),
+        "failures": sum(_is_failed(one) for one in found.found),
         "errors": sum(one.outcome == "undecided" for one in found.found),
         "skipped": sum(one.judgement == "not-comparable" for one in found.found),
     }
@@ -79,19 +79,19 @@ def junit(found: Checked) -> str:
 
 
 def _test_case(one: CheckedSeries) -> str:
-    name, group = (_quoted(f"{one.key} {one.metric}"), _quoted(one.machine or "assay"))
+    name, group = (_quote(f"{one.key} {one.metric}"), _quote(one.machine or "assay"))
     inner = ""
-    said = _quoted(f"{change(one.size)}: {one.confirmation or one.text}")
-    if _failed(one):
-        inner = f"<failure message={said}>{_escaped(one.confirmation or one.text)}</failure>"
+    said = _quote(f"{percent_change(one.size)}: {one.confirmation or one.text}")
+    if _is_failed(one):
+        inner = f"<failure message={said}>{_escape(one.confirmation or one.text)}</failure>"
     elif one.outcome == "undecided":
         inner = f"<error message={said}/>"
     elif one.judgement == "not-comparable":
-        inner = f"<skipped message={_quoted(one.text)}/>"
+        inner = f"<skipped message={_quote(one.text)}/>"
     return f"  <testcase name={name} classname={group}>{inner}</testcase>"
 
 
-def _failed(one: CheckedSeries) -> bool:
+def _is_failed(one: CheckedSeries) -> bool:
     return one.outcome == "confirmed" or (one.judgement == "regression" and not one.outcome)
 
 
@@ -99,8 +99,8 @@ def _row(one: CheckedSeries) -> tuple[str, ...]:
     known = math.isfinite(one.size)
     what = f"{one.judgement}, {one.outcome}" if one.outcome else one.judgement
     return (
-        *(one.key, one.metric, change(one.size) if known else ""),
-        f"{change(one.low)} – {change(one.high)}" if known else "",
+        *(one.key, one.metric, percent_change(one.size) if known else ""),
+        f"{percent_change(one.low)} – {percent_change(one.high)}" if known else "",
         human(one.baseline, one.unit) if known else "",
         human(one.candidate, one.unit) if known else "",
         f"{one.p:.1g}" if known else "",
@@ -108,7 +108,7 @@ def _row(one: CheckedSeries) -> tuple[str, ...]:
     )
 
 
-def _notes(found: Checked, shown: Sequence[CheckedSeries]) -> list[str]:
+def _notes(found: CheckReport, shown: Sequence[CheckedSeries]) -> list[str]:
     notes = []
     suspects = [one for one in shown if one.judgement == "suspect" and not one.outcome]
     if suspects:
@@ -124,7 +124,7 @@ def _notes(found: Checked, shown: Sequence[CheckedSeries]) -> list[str]:
     return [*notes, *found.alerts, *found.notes]
 
 
-def _values(found: Checked) -> Table:
+def _values(found: CheckReport) -> Table:
     names = ("key", "metric", "judgement", "outcome", "size", "low", "high", "p", "baseline")
     return Table(
         columns=(*names, "candidate"),
@@ -138,9 +138,9 @@ def _count(count: int, word: str, several: str = "") -> str:
     return f"{count} {word if count == 1 else several or word + 's'}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return escape(text.translate(_UNPRINTABLE))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return quoteattr(text.translate(_UNPRINTABLE))

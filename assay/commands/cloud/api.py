@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.findings import Output, Table
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.core.progress import ignore
 from assay.core.records import SCHEMA
 from assay.platforms.cloud.gce import Gce
@@ -26,7 +26,7 @@ from assay.platforms.cloud.provider import (
 
 ZONE = "us-west1-b"
 SSH = 22
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 def create_machine(
@@ -35,7 +35,7 @@ def create_machine(
     zones: Sequence[str] = (ZONE,),
     wait: float = 60.0,
     provider: Provider | None = None,
-    say: Say = ignore,
+    say: ProgressCallback = ignore,
 ) -> Machine:
     """Make a machine in the first of the zones that has one, and wait until ssh answers.
 
@@ -52,7 +52,7 @@ def create_machine(
     trouble: StockoutError | None = None
     for zone in zones:
         try:
-            made = _made(cloud, wanted, zone)
+            made = _create(cloud, wanted, zone)
         except StockoutError as error:
             say(str(error))
             trouble = error
@@ -87,7 +87,7 @@ def start_machine(
 ) -> Machine:
     """Start a machine that assay has made; as it is then."""
     cloud = provider or Gce(project)
-    own_machine(name, project, zone, cloud)
+    delete_own_machine(name, project, zone, cloud)
     cloud.start(name, zone)
     return machine_status(name, project, zone, cloud)
 
@@ -97,7 +97,7 @@ def stop_machine(
 ) -> Machine:
     """Stop a machine that assay has made. One with local disks cannot be: they would be lost."""
     cloud = provider or Gce(project)
-    if own_machine(name, project, zone, cloud).local_disks:
+    if delete_own_machine(name, project, zone, cloud).local_disks:
         raise NotPossibleError(
             f"{name} has local disks, and Google Cloud stops no such machine.",
             hint=f"assay cloud delete {name}, once what is on them is elsewhere.",
@@ -111,7 +111,7 @@ def delete_machine(
 ) -> None:
     """Delete a machine that assay has made, and its disks."""
     cloud = provider or Gce(project)
-    own_machine(name, project, zone, cloud)
+    delete_own_machine(name, project, zone, cloud)
     cloud.delete(name, zone)
 
 
@@ -137,7 +137,7 @@ def ssh_line(machine: Machine, user: str = "", key_file: str = "", internal: boo
     return shlex.join([*words, "-L", "6006:127.0.0.1:6006", place])
 
 
-def _made(cloud: Provider, wanted: MachineRequest, zone: str) -> Machine:
+def _create(cloud: Provider, wanted: MachineRequest, zone: str) -> Machine:
     there = cloud.get(wanted.name, zone)
     if there is not None:
         raise UsageError(
@@ -147,13 +147,13 @@ def _made(cloud: Provider, wanted: MachineRequest, zone: str) -> Machine:
     try:
         return cloud.create(wanted, zone)
     except AssayError as error:
-        left = _cleaned(cloud, wanted.name, zone)
+        left = _clean_up(cloud, wanted.name, zone)
         if left and not isinstance(error, StockoutError):
             error.hint = f"{left} {error.hint}"
         raise
 
 
-def _cleaned(cloud: Provider, name: str, zone: str) -> str:
+def _clean_up(cloud: Provider, name: str, zone: str) -> str:
     """A machine that was made only half costs money; what became of it, in words."""
     with contextlib.suppress(AssayError):
         found = cloud.get(name, zone)
@@ -164,7 +164,7 @@ def _cleaned(cloud: Provider, name: str, zone: str) -> str:
     return f"{name} may be there half: see assay cloud status {name} --zone {zone}."
 
 
-def own_machine(
+def delete_own_machine(
     name: str, project: str, zone: str = ZONE, provider: Provider | None = None
 ) -> Machine:
     """A machine that assay has made; any other is refused."""
@@ -177,7 +177,9 @@ def own_machine(
     return found
 
 
-def _await_ssh(machine: Machine, wanted: MachineRequest, seconds: float, say: Say) -> None:
+def _await_ssh(
+    machine: Machine, wanted: MachineRequest, seconds: float, say: ProgressCallback
+) -> None:
     address = machine.internal_ip if wanted.internal_ip else machine.external_ip
     end = time.monotonic() + seconds
     while seconds and address:
@@ -186,7 +188,7 @@ def _await_ssh(machine: Machine, wanted: MachineRequest, seconds: float, say: Sa
                 return
         except OSError as error:
             if time.monotonic() > end:
-                raise ServiceAwayError(
+                raise ServiceUnavailableError(
                     f"{machine.name} runs, but ssh did not answer within {seconds:g} s ({error}).",
                     hint="It may still be installing its driver: assay cloud status",
                 ) from None

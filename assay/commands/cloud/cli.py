@@ -87,9 +87,11 @@ def create(
     more = {one: given[one] for one in ("scopes", "network_tags") if given[one]}
     wanted = MachineRequest(name=own(name), **{n: given[n] for n in REQUEST}, **more)
     if dry_run:
-        printing.put_document(api.machine_requests(wanted, needed(project), zones))
+        printing.put_document(api.machine_requests(wanted, require_project(project), zones))
         return 0
-    made = api.create_machine(wanted, needed(project), zones, wait, say=options.say)
+    made = api.create_machine(
+        wanted, require_project(project), zones, wait, say=options.print_message
+    )
     line = api.ssh_line(made, key_file=ssh_key_file, internal=wanted.internal_ip)
     printing.show(output([made], [line]), form)
     return 0
@@ -102,7 +104,7 @@ def create(
 @options.form
 def status(name: str, project: str, zone: str, form: str) -> int:
     """Show a machine, and the line that leads to it."""
-    found = api.machine_status(own(name), needed(project), zone)
+    found = api.machine_status(own(name), require_project(project), zone)
     printing.show(output([found], [api.ssh_line(found)]), form)
     return 0
 
@@ -114,7 +116,7 @@ def status(name: str, project: str, zone: str, form: str) -> int:
 @options.form
 def start(name: str, project: str, zone: str, form: str) -> int:
     """Start a machine that was stopped."""
-    found = api.start_machine(own(name), needed(project), zone)
+    found = api.start_machine(own(name), require_project(project), zone)
     printing.show(output([found], [api.ssh_line(found)]), form)
     return 0
 
@@ -126,7 +128,7 @@ def start(name: str, project: str, zone: str, form: str) -> int:
 @options.form
 def stop(name: str, project: str, zone: str, form: str) -> int:
     """Stop a machine; one with local NVMe disks cannot be."""
-    printing.show(output([api.stop_machine(own(name), needed(project), zone)]), form)
+    printing.show(output([api.stop_machine(own(name), require_project(project), zone)]), form)
     return 0
 
 
@@ -138,11 +140,11 @@ def stop(name: str, project: str, zone: str, form: str) -> int:
 def delete(name: str, project: str, zone: str, yes: bool) -> int:
     """Delete a machine that assay has made, with its disks."""
     chosen = own(name)
-    api.own_machine(chosen, needed(project), zone)
+    api.delete_own_machine(chosen, require_project(project), zone)
     if not yes:
         click.confirm(f"Delete {chosen} in {zone} with all of its disks?", abort=True, err=True)
-    api.delete_machine(chosen, needed(project), zone)
-    options.say(f"{chosen} is deleted")
+    api.delete_machine(chosen, require_project(project), zone)
+    options.print_message(f"{chosen} is deleted")
     return 0
 
 
@@ -151,7 +153,7 @@ def delete(name: str, project: str, zone: str, yes: bool) -> int:
 @options.form
 def list_(project: str, form: str) -> int:
     """List the machines that assay has made, of all zones."""
-    printing.show(output(api.machines(needed(project))), form)
+    printing.show(output(api.machines(require_project(project))), form)
     return 0
 
 
@@ -159,7 +161,7 @@ def own(name: str) -> str:
     return name or f"assay-{getpass.getuser().lower()}"
 
 
-def needed(project: str) -> str:
+def require_project(project: str) -> str:
     if not project:
         raise UsageError(
             "No project of Google Cloud was given.", hint="--project, or $GOOGLE_CLOUD_PROJECT"

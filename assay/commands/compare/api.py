@@ -9,8 +9,8 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from assay.core.errors import UsageError, unknown
-from assay.core.options import Argument, Flag, Share, StoreUrl, older_keywords
+from assay.core.errors import UsageError, unknown_name_error
+from assay.core.options import Argument, Flag, Share, StoreUrl, accept_old_keywords
 from assay.core.records import SCHEMA, Case, Result
 from assay.core.registry import open_store
 from assay.core.series import SeriesKey
@@ -20,12 +20,12 @@ from assay.measure.import_file import read_file
 from assay.stats.compare_sets import Difference, GroupMean
 from assay.stores.selection import select
 
-ALL = "all"  # as metric: all that both sides have
+ALL_METRICS = "all"  # as metric: all that both sides have
 T = TypeVar("T")
-Cases = dict[str, list[T]]  # what is the same on both sides → its results
+ResultsByCase = dict[str, list[T]]  # what is the same on both sides → its results
 
 
-class Comparing(NamedTuple):
+class CompareOptions(NamedTuple):
     """How two sets are compared."""
 
     metric: str = ""
@@ -35,7 +35,7 @@ class Comparing(NamedTuple):
     anyway: bool = False
 
 
-@older_keywords(home="store", minimum="min_effect")
+@accept_old_keywords(home="store", minimum="min_effect")
 def compare(
     baseline: Annotated[str | Path, Argument(complete="runs")],
     candidate: Annotated[str | Path, Argument(complete="runs")],
@@ -55,7 +55,9 @@ def compare(
     >>> comparison = assay.compare("before", "after", by="backend")
     >>> [(case.key, case.ratio, case.verdict) for case in comparison.differences]
     """
-    how = Comparing(metric, by, across, as_share(min_effect, "The smallest effect", "1%"), anyway)
+    how = CompareOptions(
+        metric, by, across, as_share(min_effect, "The smallest effect", "1%"), anyway
+    )
     first, second = (_results(str(text), store) for text in (baseline, candidate))
     return compare_results(first, second, (_short(baseline), _short(candidate)), how)
 
@@ -64,14 +66,14 @@ def compare_results(
     baseline: Sequence[Result],
     candidate: Sequence[Result],
     names: tuple[str, str],
-    how: Comparing = Comparing(),  # noqa: B008 (immutable)
+    how: CompareOptions = CompareOptions(),  # noqa: B008 (immutable)
 ) -> Differences:
     """As `compare`, for results in memory."""
     from assay.stats import compare_sets
 
     check_names(how, [result.case for result in (*baseline, *candidate)])
     before, after = _cases(baseline, how.across), _cases(candidate, how.across)
-    pairs, notes = matched(before, after, names)
+    pairs, notes = match_cases(before, after, names)
     differences = [
         difference
         for key, (first, second) in pairs.items()
@@ -105,16 +107,16 @@ def _results(text: str, home: Home) -> list[Result]:
         return select(store, text)
 
 
-def check_names(how: Comparing, cases: Iterable[Case | SeriesKey]) -> None:
+def check_names(how: CompareOptions, cases: Iterable[Case | SeriesKey]) -> None:
     known = {"backend", "workload"}
     known |= {name for case in cases for name in (*case.params, *case.options)}
     for name in (how.by, how.across):
         if name and name not in known:
-            raise unknown("parameter or option", name, known)
+            raise unknown_name_error("parameter or option", name, known)
 
 
-def _cases(results: Iterable[Result], across: str) -> Cases[Result]:
-    cases: Cases[Result] = {}
+def _cases(results: Iterable[Result], across: str) -> ResultsByCase[Result]:
+    cases: ResultsByCase[Result] = {}
     for result in results:
         cases.setdefault(case_key(result.case, across), []).append(result)
     return cases
@@ -134,8 +136,8 @@ def case_key(case: Case | SeriesKey, across: str) -> str:
     )
 
 
-def matched(
-    before: Cases[T], after: Cases[T], names: tuple[str, str]
+def match_cases(
+    before: ResultsByCase[T], after: ResultsByCase[T], names: tuple[str, str]
 ) -> tuple[dict[str, tuple[list[T], list[T]]], list[str]]:
     """Cases on both sides; a single case per side matches whatever its name."""
     shared = [key for key in before if key in after]
@@ -161,14 +163,16 @@ def _some(keys: Iterable[str]) -> str:
 
 
 def _differences(
-    key: str, first: Sequence[Result], second: Sequence[Result], how: Comparing
+    key: str, first: Sequence[Result], second: Sequence[Result], how: CompareOptions
 ) -> list[Difference]:
     from assay.commands.compare import comparable
     from assay.stats import compare_sets
 
     shared = [name for name in compare_sets.metrics(first) if name in compare_sets.metrics(second)]
-    metrics = shared if how.metric == ALL else [how.metric or compare_sets.main_metric(first)]
-    mismatches = comparable.unlike(first[0], second[0])
+    metrics = (
+        shared if how.metric == ALL_METRICS else [how.metric or compare_sets.main_metric(first)]
+    )
+    mismatches = comparable.mismatches(first[0], second[0])
     refused = [
         words for words in mismatches.refused if how.across not in words.split(":")[0].split()
     ]
@@ -184,14 +188,14 @@ def _differences(
             msgspec.structs.replace(
                 difference,
                 verdict="not-comparable" if not_same else difference.verdict,
-                group=group_of(first[0].case, how.by),
+                group=group_name(first[0].case, how.by),
                 notes=(*not_same, *(mismatches.refused if how.anyway else ()), *mismatches.noted),
             )
         )
     return differences
 
 
-def group_of(case: Case | SeriesKey, by: str) -> str:
+def group_name(case: Case | SeriesKey, by: str) -> str:
     parts = {"workload": case.workload, "backend": case.backend, **case.options, **case.params}
     return f"{by} {parts.get(by, '?')}" if by else ""
 

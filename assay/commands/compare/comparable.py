@@ -6,80 +6,88 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from assay.core.records import Result
-from assay.core.series import KeptPoint
+from assay.core.series import StoredPoint
 
 _MACHINE = ("cpu", "cpus", "gpus", "gpu0", "driver", "memory")
-_MOST = 6  # packages that are named
+_MAX_LISTED = 6  # packages that are named
 _AMOUNT = ("batch_size", "precision", "dtype")  # facts or options that say how much work it is
 
 
-class Unlike(NamedTuple):
+class Comparability(NamedTuple):
     """Mismatches, each as a sentence."""
 
     refused: list[str]  # different work: a ratio is meaningless
     noted: list[str]  # possible causes of a difference
 
 
-def unlike(first: Result, second: Result) -> Unlike:
+def mismatches(first: Result, second: Result) -> Comparability:
     """Compares only what both report: other tools report little."""
-    return Unlike(list(_other_work(first, second)), list(_other_place(first, second)))
+    return Comparability(
+        list(_work_mismatches(first, second)), list(_machine_mismatches(first, second))
+    )
 
 
-def unlike_points(first: KeptPoint, second: KeptPoint) -> Unlike:
+def point_mismatches(first: StoredPoint, second: StoredPoint) -> Comparability:
     """As far as the index knows: no packages, no host."""
     before, after = first.series, second.series
     chosen = {name: value for name, value in before.options.items() if name not in _AMOUNT}
     refused = [
-        *_changed("version of the workload", before.version, after.version),
-        *_each("parameter", before.params, after.params),
+        *_describe_change("version of the workload", before.version, after.version),
+        *_compare_mappings("parameter", before.params, after.params),
         *(
             words
             for name in _AMOUNT
-            for words in _changed(name, before.options.get(name), after.options.get(name))
+            for words in _describe_change(name, before.options.get(name), after.options.get(name))
         ),
     ]
     noted = [
-        *_changed("machine", before.machine, after.machine),
-        *_each("option", chosen, after.options),
-        *_changed("commit", first.point.commit[:12], second.point.commit[:12]),
+        *_describe_change("machine", before.machine, after.machine),
+        *_compare_mappings("option", chosen, after.options),
+        *_describe_change("commit", first.point.commit[:12], second.point.commit[:12]),
     ]
-    return Unlike(refused, noted)
+    return Comparability(refused, noted)
 
 
-def _other_work(first: Result, second: Result) -> Iterator[str]:
-    yield from _changed("version of the workload", first.workload_version, second.workload_version)
-    yield from _each("parameter", first.case.params, second.case.params)
+def _work_mismatches(first: Result, second: Result) -> Iterator[str]:
+    yield from _describe_change(
+        "version of the workload", first.workload_version, second.workload_version
+    )
+    yield from _compare_mappings("parameter", first.case.params, second.case.params)
     for name in _AMOUNT:
-        yield from _changed(name, _told(first, name), _told(second, name))
-    yield from _changed("items of a step", first.items, second.items)
+        yield from _describe_change(
+            name, _option_or_fact(first, name), _option_or_fact(second, name)
+        )
+    yield from _describe_change("items of a step", first.items, second.items)
 
 
-def _other_place(first: Result, second: Result) -> Iterator[str]:
+def _machine_mismatches(first: Result, second: Result) -> Iterator[str]:
     before, after = first.environment, second.environment
-    yield from _changed("host", before.system.get("hostname"), after.system.get("hostname"))
+    yield from _describe_change("host", before.system.get("hostname"), after.system.get("hostname"))
     for name in _MACHINE:
-        yield from _changed(name, before.machine.get(name), after.machine.get(name))
-    yield from _changed("device", first.facts.get("device"), second.facts.get("device"))
-    yield from _changed("Python", before.python.get("version"), after.python.get("version"))
-    changed = list(_each("", before.packages, after.packages))
-    yield from changed[:_MOST]
-    if len(changed) > _MOST:
-        yield f"{len(changed) - _MOST} more packages"
+        yield from _describe_change(name, before.machine.get(name), after.machine.get(name))
+    yield from _describe_change("device", first.facts.get("device"), second.facts.get("device"))
+    yield from _describe_change("Python", before.python.get("version"), after.python.get("version"))
+    changed = list(_compare_mappings("", before.packages, after.packages))
+    yield from changed[:_MAX_LISTED]
+    if len(changed) > _MAX_LISTED:
+        yield f"{len(changed) - _MAX_LISTED} more packages"
     chosen = {n: v for n, v in first.case.options.items() if n not in _AMOUNT}
-    yield from _each("option", chosen, second.case.options)
-    yield from _changed("commit", _commit(first), _commit(second))
-    yield from _changed(
+    yield from _compare_mappings("option", chosen, second.case.options)
+    yield from _describe_change("commit", _commit(first), _commit(second))
+    yield from _describe_change(
         "latency (one step a sample)", str(first.procedure.latency), str(second.procedure.latency)
     )
 
 
-def _each(what: str, first: Mapping[str, object], second: Mapping[str, object]) -> Iterator[str]:
+def _compare_mappings(
+    what: str, first: Mapping[str, object], second: Mapping[str, object]
+) -> Iterator[str]:
     for name in first:
         if name in second:
-            yield from _changed(f"{what} {name}".strip(), first[name], second[name])
+            yield from _describe_change(f"{what} {name}".strip(), first[name], second[name])
 
 
-def _changed(what: str, first: object, second: object) -> Iterator[str]:
+def _describe_change(what: str, first: object, second: object) -> Iterator[str]:
     """Nothing if one side does not report it."""
     if first in (None, "", 0) or second in (None, "", 0):
         return
@@ -87,7 +95,7 @@ def _changed(what: str, first: object, second: object) -> Iterator[str]:
         yield f"{what}: {first} → {second}"
 
 
-def _told(result: Result, name: str) -> object:
+def _option_or_fact(result: Result, name: str) -> object:
     return result.case.options.get(name, result.facts.get(name))
 
 

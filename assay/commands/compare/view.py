@@ -9,7 +9,9 @@ from assay.core.findings import Output, Quantity, Table
 from assay.core.units import human
 from assay.stats.compare_sets import Difference, GroupMean
 
-FEW = "processes, so the interval is widened by 25 %; --processes 5 of assay run gives enough"
+FEW_PROCESSES = (
+    "processes, so the interval is widened by 25 %; --processes 5 of assay run gives enough"
+)
 
 
 def output(comparison: Differences) -> Output:
@@ -26,8 +28,8 @@ def cases_table(comparison: Differences) -> Table:
         rows=tuple(_row(difference) for difference in comparison.differences),
         numeric=frozenset({first, second, "ratio", "95 % interval"}),
         notes=(
-            *_differing(comparison.differences),
-            *_few(comparison.differences),
+            *_difference_notes(comparison.differences),
+            *_few_processes_notes(comparison.differences),
             *comparison.notes,
         ),
         shortened=frozenset({"case"}),
@@ -83,7 +85,7 @@ def _with_count(quantity: Quantity) -> str:
     return f"{human(quantity.value, quantity.unit)} (n={quantity.n})"
 
 
-def _differing(differences: Sequence[Difference]) -> list[str]:
+def _difference_notes(differences: Sequence[Difference]) -> list[str]:
     """Notes on differences, each printed once."""
     cases: dict[str, list[str]] = {}
     for difference in differences:
@@ -99,10 +101,10 @@ def _differing(differences: Sequence[Difference]) -> list[str]:
     return lines
 
 
-def _few(differences: Sequence[Difference]) -> list[str]:
+def _few_processes_notes(differences: Sequence[Difference]) -> list[str]:
     counts = [min(difference.first.n, difference.second.n) for difference in differences]
     smallest = min(counts, default=4)
-    return [f"some have fewer than 4 {FEW}"] if smallest < 4 else []
+    return [f"some have fewer than 4 {FEW_PROCESSES}"] if smallest < 4 else []
 
 
 def _values(differences: Sequence[Difference]) -> Table:

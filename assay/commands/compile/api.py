@@ -18,18 +18,18 @@ from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.contracts import WithExamples
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.files import user_path, write_whole, written_whole
+from assay.core.files import atomic_path, user_path, write_atomic
 from assay.core.messages import MODEL_FILES
 from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
 from assay.core.sessions import Examples
 from assay.core.units import as_choice
-from assay.measure.compiler.agreement import UNLUCKY, agreement
-from assay.measure.compiler.capture import CapturedModel, captured, model_of
-from assay.measure.compiler.splits import calibrated, calibration_items
+from assay.measure.compiler.agreement import OUTLIER_FACTOR, agreement
+from assay.measure.compiler.capture import CapturedModel, capture_by_name, capture_model
+from assay.measure.compiler.splits import calibrate_knobs, calibration_items
 from assay.native import compile as native_compile
-from assay.native.compile import BuiltModel, Compiled
-from assay.native.expected import answers_of
+from assay.native.compile import BuiltModel, InstalledProgram
+from assay.native.expected import compute_reference
 from assay.native.graph import Graph
 from assay.native.hpvm.dataflow import line_names
 from assay.native.hpvm.lowering import dataflow
@@ -39,9 +39,9 @@ from assay.workloads.user.benchmark_class import BenchmarkClass
 
 # Share of the largest output: a value halfway between two bytes may be rounded either way, which
 # later layers amplify.
-BYTES = 0.05
+BYTE_TOLERANCE = 0.05
 SPLITS = ("test", "tune")
-AT_ONCE = 250  # images prepared and written: a split of large ones would fill the memory
+BATCH_IMAGES = 250  # images prepared and written: a split of large ones would fill the memory
 
 
 def compile_model(
@@ -79,7 +79,7 @@ def compile_model(
             "FILE.npz",
         ),
     ] = "",
-) -> Compiled:
+) -> InstalledProgram:
     """Build a program named after the model in the folder `output`, once its outputs are right.
 
     `kernel` forces kernels on layers, as {"conv2d_1": "direct"}; the others get the fastest.
@@ -102,26 +102,28 @@ def compile_model(
         portable=portable,
         kernel=kernel or {},
     )
-    captured_model = captured(model, weights, params)
+    captured_model = capture_model(model, weights, params)
     calibration = items or ((calibration_items(str(data), captured_model.graph),) if data else ())
-    wanted = calibrated(model, captured_model.graph, knobs or {}, calibration)
-    built = native_compile.built_model(
+    wanted = calibrate_knobs(model, captured_model.graph, knobs or {}, calibration)
+    built = native_compile.compile_graph(
         captured_model.graph, tools, replace(wanted, kernel=kernel or {})
     )
-    reference, difference = _judged(built, captured_model, bool(wanted.knobs))
-    compiled = native_compile.placed(built, output, reference, difference)
+    reference, difference = _check_outputs(built, captured_model, bool(wanted.knobs))
+    compiled = native_compile.install(built, output, reference, difference)
     if not wanted.knobs:
         take_configurations(compiled, captured_model.graph, request)
     return compiled
 
 
-def _judged(built: BuiltModel, captured_model: CapturedModel, knobs: bool) -> tuple[str, float]:
+def _check_outputs(
+    built: BuiltModel, captured_model: CapturedModel, knobs: bool
+) -> tuple[str, float]:
     """The reference of the outputs, and the largest difference from it."""
     expected, rounding = captured_model.expected, captured_model.rounding
     if knobs:
-        expected = answers_of(built.graph, expected.inputs)
+        expected = compute_reference(built.graph, expected.inputs)
         rounded = any(is_rounded(node) for node in built.graph.nodes)
-        rounding = (lambda: BYTES / UNLUCKY) if rounded else rounding
+        rounding = (lambda: BYTE_TOLERANCE / OUTLIER_FACTOR) if rounded else rounding
     name, names = built.emitted.name, captured_model.graph.outputs
     return expected.judge, max(
         agreement(name, names, outputs, expected.outputs, expected.judge, rounding)
@@ -129,7 +131,7 @@ def _judged(built: BuiltModel, captured_model: CapturedModel, knobs: bool) -> tu
     )
 
 
-def write_data(model: str, compiled: Compiled, folder: Path) -> str:
+def write_data(model: str, compiled: InstalledProgram, folder: Path) -> str:
     """Write the images and labels of a model that has its own, in the form its program reads.
 
     Returns what is missing as a sentence; "" if written, or if the model has none.
@@ -148,20 +150,20 @@ def write_data(model: str, compiled: Compiled, folder: Path) -> str:
     except NotPossibleError as error:
         return f"{error} {error.hint}"
     for split, examples in sets.items():
-        shape = _laid(examples.ready(examples.inputs[:1]), compiled).shape[1:]
+        shape = _to_channels_first(examples.ready(examples.inputs[:1]), compiled).shape[1:]
         if [value.shape for value in compiled.inputs] != [shape]:
             return f"its {split} set has items of {shape}, but the program takes {compiled.takes}"
     folder.mkdir(exist_ok=True)
     (folder / "layout.txt").write_text(f"{compiled.takes}\n")
     for split, examples in sets.items():
         _write_inputs(examples, compiled, folder / f"{split}_input.bin")
-        _put(folder / f"{split}_labels.bin", [np.asarray(examples.labels, np.uint32)])
+        _write_arrays(folder / f"{split}_labels.bin", [np.asarray(examples.labels, np.uint32)])
     return ""
 
 
-def _class_data(model: str, compiled: Compiled, folder: Path) -> str:
+def _class_data(model: str, compiled: InstalledProgram, folder: Path) -> str:
     """Its own methods provide the images, called in a separate process."""
-    model_of(model, data=folder)
+    capture_by_name(model, data=folder)
     size = os.path.getsize(folder / "test_input.bin")
     expected = (
         4 * math.prod(compiled.inputs[0].shape) * os.path.getsize(folder / "test_labels.bin") // 4
@@ -172,27 +174,27 @@ def _class_data(model: str, compiled: Compiled, folder: Path) -> str:
     return ""
 
 
-def _write_inputs(examples: Examples, compiled: Compiled, path: Path) -> None:
+def _write_inputs(examples: Examples, compiled: InstalledProgram, path: Path) -> None:
     """HPVM's form: float32, channels first, image by image."""
-    rows = range(0, len(examples.labels), AT_ONCE)
-    ready = (examples.ready(examples.inputs[row : row + AT_ONCE]) for row in rows)
-    _put(path, (_laid(part, compiled) for part in ready))
+    rows = range(0, len(examples.labels), BATCH_IMAGES)
+    ready = (examples.ready(examples.inputs[row : row + BATCH_IMAGES]) for row in rows)
+    _write_arrays(path, (_to_channels_first(part, compiled) for part in ready))
 
 
-def _laid(items: Any, compiled: Compiled) -> np.ndarray[Any, Any]:
+def _to_channels_first(items: Any, compiled: InstalledProgram) -> np.ndarray[Any, Any]:
     """Examples are channels-last; only images have channels to move."""
     array = np.asarray(items, np.float32)
     return np.moveaxis(array, -1, 1) if compiled.inputs[0].layout and array.ndim == 4 else array
 
 
-def _put(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:
-    with written_whole(path) as temporary, open(temporary, "wb") as file:
+def _write_arrays(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
         for part in parts:
             file.write(np.ascontiguousarray(part).tobytes())
 
 
 # Variables of folders that a compilation depends on.
-KEPT = ("ASSAY_DATA", "ASSAY_HOME", "XDG_CACHE_HOME")
+KEPT_VARIABLES = ("ASSAY_DATA", "ASSAY_HOME", "XDG_CACHE_HOME")
 
 
 class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +208,7 @@ class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Mapping[str, str] = {}
 
 
-def take_configurations(compiled: Compiled, graph: Graph, request: CompileRequest) -> None:
+def take_configurations(compiled: InstalledProgram, graph: Graph, request: CompileRequest) -> None:
     """For the program's -c: `NAME.lines`, which a configuration has to have, where HPVM has
     operations for the network; and `NAME.configs/build`, which it starts for one that is not built
     yet, where the model has a name."""
@@ -214,23 +216,25 @@ def take_configurations(compiled: Compiled, graph: Graph, request: CompileReques
         compiled.program.with_name(compiled.program.name + end) for end in (".lines", ".configs")
     )
     try:
-        write_whole(lines, line_names(dataflow(graph)).encode())
+        write_atomic(lines, line_names(dataflow(graph)).encode())
     except UsageError:
         return lines.unlink(missing_ok=True)
     if folder.exists():
         shutil.rmtree(folder)  # of the program that was here before
     if request.model:
         folder.mkdir()
-        write_whole(folder / "build", "\n".join(words_of(request)).encode())
+        write_atomic(folder / "build", "\n".join(command_words(request)).encode())
 
 
-def words_of(request: CompileRequest) -> list[str]:
+def command_words(request: CompileRequest) -> list[str]:
     """The command line that compiles it; paths do not depend on where it is started."""
     variables = [
-        f"{name}={os.path.abspath(os.environ[name])}" for name in KEPT if os.environ.get(name)
+        f"{name}={os.path.abspath(os.environ[name])}"
+        for name in KEPT_VARIABLES
+        if os.environ.get(name)
     ]
     words = ["/usr/bin/env", *variables, sys.executable, "-P", "-m", "assay", "compile"]
-    words += [_absolute(request.model), "--program-only", "--kernels", request.kernels]
+    words += [_absolute_path(request.model), "--program-only", "--kernels", request.kernels]
     if request.weights:
         words += ["--weights", str(user_path(request.weights).absolute())]
     words += ["--portable"] * request.portable
@@ -240,7 +244,7 @@ def words_of(request: CompileRequest) -> list[str]:
     return words
 
 
-def _absolute(model: str) -> str:
+def _absolute_path(model: str) -> str:
     """A file, or a name in a file, from the root on; a workload's name as it is."""
     file, colon, name = model.partition(".py:")
     if colon:

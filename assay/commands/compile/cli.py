@@ -59,20 +59,20 @@ def command(
         return 0
     printing.put(str(compiled.program))
     kernels = "oneDNN and our own kernels" if compiled.onednn else "our own kernels"
-    options.say(
+    options.print_message(
         f"{compiled.layers} layers over {kernels}" + (", cached" if compiled.cached else "")
     )
-    options.say(f"it takes {compiled.takes}")
-    options.say(agreement_sentence("the program", compiled.judge, compiled.difference))
+    options.print_message(f"it takes {compiled.takes}")
+    options.print_message(agreement_sentence("the program", compiled.judge, compiled.difference))
     if not weights and not model.endswith((".keras", ".h5", ".onnx")):
-        options.say(
+        options.print_message(
             "its weights are untrained (random, from a seed); use --weights for trained ones"
         )
     data = compiled.program.with_name(f"{compiled.program.name}.data")
     missing = api.write_data(model, compiled, data)
     if missing:
-        options.say(missing)
-    options.say(
+        options.print_message(missing)
+    options.print_message(
         f"to run it: {compiled.program} -t test" + ("" if data.is_dir() else " --data FOLDER")
     )
     return 0

@@ -9,22 +9,22 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from assay.core.contracts import Store
-from assay.core.errors import AssayError, UsageError, unknown
-from assay.core.findings import ANALYSIS
-from assay.core.options import Argument, Flag, StoreUrl, older_keywords
+from assay.core.errors import AssayError, UsageError, unknown_name_error
+from assay.core.findings import ANALYSIS_VERSION
+from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import SCHEMA, Query, Result
 from assay.core.registry import open_store
-from assay.core.series import KeptSeries, Point
+from assay.core.series import Point, StoredSeries
 from assay.core.units import as_choice
 from assay.stats import stored_summary
-from assay.stats.causes import Changed
+from assay.stats.causes import Cause
 from assay.stats.trend import Drift, Shift
 
 METRICS = ("step_time", "wall_time", "item_time", "throughput", "accuracy")  # the first there is
 Order = Literal["time", "commit"]
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def history(
     case: Annotated[str, Argument(complete="cases")],
     metric: Annotated[str, Flag("What to follow; default: step_time, or what there is.")] = "",
@@ -40,20 +40,20 @@ def history(
     """
     as_choice(order, "order", get_args(Order))
     with closing(open_store(store)) as results:
-        asked = _asked(case, machine, query)
+        asked = _narrow_query(case, machine, query)
         summarize_all(results, asked)
-        series = matching(results.series(asked), case, metric)
+        series = match_series(results.series(asked), case, metric)
         return [read(results, each, order) for each in series]
 
 
 def summarize_all(store: Store, query: Query) -> None:
     """Results from elsewhere, or of an older analysis, become points; once."""
-    for text in store.unsummarized(query, ANALYSIS):
-        for result in _kept(store, text):
+    for text in store.unsummarized(query, ANALYSIS_VERSION):
+        for result in _read_results(store, text):
             stored_summary.read(store, result)
 
 
-def _kept(store: Store, *ids: str) -> list[Result]:
+def _read_results(store: Store, *ids: str) -> list[Result]:
     """The results of ids that the index gave; one that is gone meanwhile is named, and passed
     over."""
     found: list[Result] = []
@@ -65,18 +65,18 @@ def _kept(store: Store, *ids: str) -> list[Result]:
     return found
 
 
-def matching(found: Sequence[KeptSeries], case: str, metric: str) -> list[KeptSeries]:
+def match_series(found: Sequence[StoredSeries], case: str, metric: str) -> list[StoredSeries]:
     """The series of a case, each with the metric that was asked for or its usual one."""
-    ours = [one for one in found if not case or _fits(one, case)]
+    ours = [one for one in found if not case or _matches_case(one, case)]
     if not ours:
         known = {one.series.key for one in found}
         hint = "assay list results shows what there is."
         raise (
-            unknown("series", case, known, hint=hint)
+            unknown_name_error("series", case, known, hint=hint)
             if known
             else UsageError(f"No result of '{case}' is kept that ended well.", hint=hint)
         )
-    by_series: dict[str, dict[str, KeptSeries]] = {}
+    by_series: dict[str, dict[str, StoredSeries]] = {}
     for one in ours:
         by_series.setdefault(one.series.id, {})[one.metric] = one
     chosen = []
@@ -85,11 +85,11 @@ def matching(found: Sequence[KeptSeries], case: str, metric: str) -> list[KeptSe
         if name in of_series:
             chosen.append(of_series[name])
     if not chosen:
-        raise unknown("metric", metric, {one.metric for one in ours})
+        raise unknown_name_error("metric", metric, {one.metric for one in ours})
     return chosen
 
 
-def positions() -> dict[str, int]:
+def commit_positions() -> dict[str, int]:
     """Commits of the repository one stands in, each after its parents."""
     from assay.measure.git import run_git
 
@@ -103,7 +103,7 @@ def positions() -> dict[str, int]:
     return {commit: place for place, commit in enumerate(listed.split())}
 
 
-def _asked(case: str, machine: str, query: Query) -> Query:
+def _narrow_query(case: str, machine: str, query: Query) -> Query:
     import msgspec
 
     workload = case.rpartition("@")[0] or case
@@ -111,13 +111,13 @@ def _asked(case: str, machine: str, query: Query) -> Query:
     return msgspec.structs.replace(query, workload=bare, machine=machine or query.machine)
 
 
-def _fits(one: KeptSeries, case: str) -> bool:
+def _matches_case(one: StoredSeries, case: str) -> bool:
     series = one.series
     names = {series.key, series.workload, f"{series.workload}@{series.backend}", series.id}
     return case in names
 
 
-def read(store: Store, one: KeptSeries, order: Order = "time") -> SeriesHistory:
+def read(store: Store, one: StoredSeries, order: Order = "time") -> SeriesHistory:
     """One series of a store that is open."""
     from assay.stats import trend as analysis  # with numpy
     from assay.stats.changepoints import FEWEST
@@ -125,7 +125,7 @@ def read(store: Store, one: KeptSeries, order: Order = "time") -> SeriesHistory:
     points = store.points(one.series.id, one.metric)
     notes: list[str] = []
     if order == "commit":
-        points = _by_commit(points, notes)
+        points = _order_by_commit(points, notes)
     if len(points) < FEWEST:
         notes.append(
             f"{len(points)} points are too few to tell shifts from noise: {FEWEST} are needed"
@@ -140,15 +140,15 @@ def read(store: Store, one: KeptSeries, order: Order = "time") -> SeriesHistory:
         version=one.series.version,
         order=order,
         points=tuple(points),
-        shifts=tuple(explained(store, shift) for shift in found.shifts),
+        shifts=tuple(explain_shift(store, shift) for shift in found.shifts),
         drifts=found.drifts,
         stable_from=found.segments[-1][0],
         notes=tuple(notes),
     )
 
 
-def _by_commit(points: Sequence[Point], notes: list[str]) -> list[Point]:
-    places = positions()
+def _order_by_commit(points: Sequence[Point], notes: list[str]) -> list[Point]:
+    places = commit_positions()
     known = [point for point in points if point.commit in places]
     if len(known) < len(points):
         notes.append(
@@ -157,11 +157,11 @@ def _by_commit(points: Sequence[Point], notes: list[str]) -> list[Point]:
     return sorted(known, key=lambda point: (places[point.commit], point.started))
 
 
-def explained(store: Store, shift: Shift) -> ExplainedShift:
+def explain_shift(store: Store, shift: Shift) -> ExplainedShift:
     """Only the two results beside the shift are opened."""
     from assay.stats.causes import differences
 
-    results = {r.id: r for r in _kept(store, shift.before, shift.after)}
+    results = {r.id: r for r in _read_results(store, shift.before, shift.after)}
     if len(results) < 2:
         return ExplainedShift(shift=shift)
     changed = differences(results[shift.before], results[shift.after])
@@ -172,7 +172,7 @@ class ExplainedShift(msgspec.Struct, frozen=True, kw_only=True):
     """A shift, and what else changed between the results on its two sides."""
 
     shift: Shift
-    changed: tuple[Changed, ...] = ()
+    changed: tuple[Cause, ...] = ()
 
 
 class SeriesHistory(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,12 +11,12 @@ import msgspec
 from assay.commands.history.api import ExplainedShift, SeriesHistory
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
-from assay.core.units import change, human
+from assay.core.units import human, percent_change
 from assay.reporting.output.text import table_text
-from assay.stats.causes import Changed
+from assay.stats.causes import Cause
 from assay.stats.trend import Drift
 
-MOST_CHANGES = 3  # that the table names beside a shift
+MAX_CHANGES = 3  # that the table names beside a shift
 
 
 def output(found: Sequence[SeriesHistory], form: str) -> Output:
@@ -78,12 +78,12 @@ def series_table(found: Sequence[SeriesHistory]) -> Table:
 
 def drift_text(found: Drift) -> str:
     return (
-        f"drift: {change(found.size)} over {found.points} points without a step, from "
+        f"drift: {percent_change(found.size)} over {found.points} points without a step, from "
         f"{found.first} to {found.last} (p = {found.p:.2g})"
     )
 
 
-def changes_text(changed: Sequence[Changed], most: int = MOST_CHANGES) -> str:
+def changes_text(changed: Sequence[Cause], most: int = MAX_CHANGES) -> str:
     named = [f"{one.what} {one.before or '—'} → {one.after or '—'}" for one in changed[:most]]
     more = len(changed) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more > 0 else [])])
@@ -105,7 +105,7 @@ def _row(one: ExplainedShift, found: SeriesHistory) -> tuple[str, ...]:
 
 def _size(size: float, found: SeriesHistory) -> str:
     ratios = all(point.value > 0 for point in found.points)
-    return change(size) if ratios else human(size, found.unit)
+    return percent_change(size) if ratios else human(size, found.unit)
 
 
 def _span(found: SeriesHistory) -> str:

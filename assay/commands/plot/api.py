@@ -11,8 +11,8 @@ from assay.commands.plot import figures
 from assay.commands.race.ranking import Race
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
-from assay.core.options import Argument, Flag, StoreUrl, older_keywords
+from assay.core.findings import SummarizedResult
+from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.units import as_choice
@@ -23,7 +23,7 @@ from assay.stores.runs import COMPARISON, RACE, read_document
 Series = Literal["process", "samples"]
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def plot(
     what: Annotated[str, Argument("ID", complete="runs")],
     series: Annotated[Series, Flag("Plot every sample, or memory and CPU over time.")] = "samples",
@@ -39,21 +39,21 @@ def plot(
     race is one chart; a training or a task is drawn by its metrics.
     """
     as_choice(series, "series", get_args(Series))
-    path = figures.checked(Path(output))
+    path = figures.check_figure_path(Path(output))
     if series == "process" and Path(what).is_file():
-        figures.process(series_of([Path(what)]), what, path)
+        figures.process(process_series([Path(what)]), what, path)
         return path
     with closing(open_store(store)) as results:
         if series == "samples":
             _draw(results, what, path)
         else:
-            result = _only(_readings(results, what), what).result
+            result = _select_metrics(_readings(results, what), what).result
             logs = sorted(results.folder(result.id).rglob("process_info.log"))
-            figures.process(series_of(logs), f"{result.case.key}  ({result.id})", path)
+            figures.process(process_series(logs), f"{result.case.key}  ({result.id})", path)
     return path
 
 
-def series_of(logs: Sequence[Path]) -> list[dict[str, float]]:
+def process_series(logs: Sequence[Path]) -> list[dict[str, float]]:
     """The lines of process logs; those that were cut short are left out."""
     from assay.monitors.sources.series import read
 
@@ -70,11 +70,11 @@ def _draw(store: Store, what: str, path: Path) -> None:
         figures.samples(_readings(store, what), path)
 
 
-def _readings(store: Store, what: str) -> list[Reading]:
+def _readings(store: Store, what: str) -> list[SummarizedResult]:
     return [stored_summary.read(store, result) for result in store.results(Query(ids=(what,)))]
 
 
-def _only(readings: Sequence[Reading], what: str) -> Reading:
+def _select_metrics(readings: Sequence[SummarizedResult], what: str) -> SummarizedResult:
     if len(readings) != 1:
         ids = ", ".join(reading.result.id for reading in readings)
         raise UsageError(

@@ -23,5 +23,5 @@ def command(keywords: Keywords) -> int:
     each result, and trainings and tasks their metrics. --series process needs a single result, or
     the path of a process_info.log, PerfZero's too.
     """
-    options.say(f"written to {api.plot(**keywords)}")
+    options.print_message(f"written to {api.plot(**keywords)}")
     return 0

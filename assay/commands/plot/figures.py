@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.commands.race.ranking import Race
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import Result, Samples
 from assay.reporting.figure import COLORS, new_figure
 from assay.stats.paired_ratio import Comparison
@@ -33,7 +33,7 @@ _PANELS: tuple[tuple[str, dict[str, tuple[str, float]]], ...] = (
 )
 
 
-def checked(path: Path) -> Path:
+def check_figure_path(path: Path) -> Path:
     """The path, if a figure can be written to it; fails before anything is read or drawn."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
@@ -68,7 +68,7 @@ def process(rows: Sequence[Row], title: str, path: Path) -> None:
     figure.savefig(path)
 
 
-def samples(readings: Sequence[Reading], path: Path) -> None:
+def samples(readings: Sequence[SummarizedResult], path: Path) -> None:
     """Every step time in order, coloured by phase, with a histogram of the steady ones.
 
     Several results are stacked; those without a step time are named at the bottom.
@@ -150,7 +150,7 @@ def _ratio_ticks(axis: Any) -> None:
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
-def metrics(readings: Sequence[Reading], path: Path) -> None:
+def metrics(readings: Sequence[SummarizedResult], path: Path) -> None:
     """For results without step times (trainings, tasks): the values of each metric."""
     names = dict.fromkeys(
         (part.metric, part.unit)
@@ -179,13 +179,13 @@ def _check_any(count: int, what: str) -> None:
         )
 
 
-def _near(readings: Sequence[Reading]) -> bool:
+def _near(readings: Sequence[SummarizedResult]) -> bool:
     """Whether one axis can show them all."""
     steps = [r.measured_only["step_time"].value for r in readings if "step_time" in r.measured_only]
     return not steps or max(steps) < 5 * min(steps)
 
 
-def _samples(left: Any, right: Any, reading: Reading) -> None:
+def _samples(left: Any, right: Any, reading: SummarizedResult) -> None:
     result = reading.result
     for phase in ("warmup", "steady"):
         _dots(left, [p for p in _step_times(result) if p.phase == phase], phase)

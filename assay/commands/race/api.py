@@ -14,10 +14,10 @@ from assay.commands.race.ranking import Place, Race
 from assay.commands.race.state import HeatContext, RaceState, take_heat, take_remote_heat
 from assay.core import registry
 from assay.core.case_text import CaseLike, parse_case
-from assay.core.contracts import Backend, WithPictures, Workload
+from assay.core.contracts import Backend, TakesImages, Workload
 from assay.core.errors import AssayError, UsageError
-from assay.core.executor import Elsewhere
-from assay.core.findings import Reading, Summary, Table
+from assay.core.executor import Executor
+from assay.core.findings import SummarizedResult, Summary, Table
 from assay.core.options import (
     Backends,
     Cluster,
@@ -29,7 +29,7 @@ from assay.core.options import (
     Share,
     StoreUrl,
     Trust,
-    older_keywords,
+    accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Result, Value
@@ -42,13 +42,13 @@ from assay.measure.contenders import check_size
 from assay.measure.heat import Heat
 from assay.measure.inputs import Axes, axes, backend_names
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import Run, new_run, resumable, resumed_run
+from assay.measure.recorder import Run, check_resumable, new_run, reopen_run
 from assay.measure.remote import executor
 from assay.stats import paired_ratio
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
-from assay.stores.runs import RACE, read_document, tagged_number
+from assay.stores.runs import RACE, read_document, tag_number
 
-Where = AbstractContextManager[Elsewhere | None]
+ExecutorContext = AbstractContextManager[Executor | None]
 
 WARM_UP = 5.0  # seconds of warm-up
 
@@ -60,7 +60,7 @@ AXES: dict[str, tuple[Value, ...]] = {
 }
 
 
-@older_keywords(home="store", minimum="min_effect")
+@accept_old_keywords(home="store", minimum="min_effect")
 def race(
     workload: CaseLike,
     *,
@@ -126,10 +126,10 @@ def resume(
 ) -> Iterator[Race]:
     """Continue a race that was interrupted or ran out of time, with the same budget again."""
     machines = executor(on, need)  # first: a mistake there is reported before others
-    return _resumed(resumable(run, "race", home), home, progress, machines)
+    return _resume(check_resumable(run, "race", home), home, progress, machines)
 
 
-def kept(run: str, home: Home = None) -> Race:
+def load_race(run: str, home: Home = None) -> Race:
     """The stored ranking of a race."""
     with closing(open_store(home)) as store:
         return read_document(store, run, RACE, Race)
@@ -140,21 +140,25 @@ def contenders(
 ) -> tuple[Case, ...]:
     """Every combination that could run here; those nearest to the defaults first."""
     base_case = plan.as_case(workload)
-    plan.check_named_once([base_case], backends)
+    plan.check_duplicates([base_case], backends)
     definition = registry.workload(base_case.workload)
     params = definition.params
     names = plan.backends_of(base_case, backends, [mode])
     cases: dict[str, Case] = {}
     for name in names:
         backend = registry.backend(name)
-        axes = {**_usual(definition), **_batches(params, mode), "mode": [mode], **over}
+        axes = {**_default_axes(definition), **_batches(params, mode), "mode": [mode], **over}
         options = {
-            axis: _offered(axis, axes.pop(axis), backend, names if axis in {*over, "mode"} else ())
+            axis: _supported_values(
+                axis, axes.pop(axis), backend, names if axis in {*over, "mode"} else ()
+            )
             for axis in list(axes)
             if axis in backend.options
         }
         options = {axis: values for axis, values in options.items() if values}
-        request = {axis: axes[axis] for axis in axes if axis in params or axis in _mistaken(over)}
+        request = {
+            axis: axes[axis] for axis in axes if axis in params or axis in _unknown_axes(over)
+        }
         text = msgspec.structs.replace(base_case, backend=name)
         for case in plan.expand_cases([text], (), request, options):
             check_size(case)
@@ -187,13 +191,13 @@ def _batches(params: Mapping[str, Value], mode: str) -> dict[str, Sequence[Value
     return {"batch_size": (usual, usual // 4)} if usual >= 4 and mode == "infer" else {}
 
 
-def _usual(workload: Workload) -> dict[str, tuple[Value, ...]]:
+def _default_axes(workload: Workload) -> dict[str, tuple[Value, ...]]:
     """AXES, without the layout for workloads without images."""
-    images = not isinstance(workload, WithPictures) or workload.pictures
+    images = not isinstance(workload, TakesImages) or workload.pictures
     return {axis: values for axis, values in AXES.items() if images or axis != "data_format"}
 
 
-def _offered(
+def _supported_values(
     axis: str, values: Sequence[Value], backend: Backend, others: Sequence[str]
 ) -> list[Value]:
     """The values that this backend supports; values that no backend supports stay, so that the
@@ -209,56 +213,58 @@ def _choices(axis: str, backend: Backend) -> Sequence[Value]:
     return backend.options[axis].choices if axis in backend.options else ()
 
 
-def _mistaken(over: Mapping[str, Sequence[Value]]) -> set[str]:
+def _unknown_axes(over: Mapping[str, Sequence[Value]]) -> set[str]:
     """Axes that no backend has as an option: if they are no parameter, the plan says so."""
     known = {axis for name in registry.names("backends") for axis in registry.backend(name).options}
     return set(over) - known
 
 
-def option_effects_of(ranking: Race) -> Table:
-    return effects_table(option_effects_in(ranking))
+def read_option_effects(ranking: Race) -> Table:
+    return effects_table(race_option_effects(ranking))
 
 
-def option_effects_in(ranking: Race) -> list[OptionEffect]:
+def race_option_effects(ranking: Race) -> list[OptionEffect]:
     """Contenders of a race that differ in one setting only, compared; from defaults to others.
 
     Empty if the workload, which knows the defaults, no longer exists.
     """
     ranked = [place for place in ranking.places if place.state in {"in", "out"}]
     try:
-        readings = [_reading(place) for place in sorted(ranked, key=lambda p: _natural(p.key))]
+        readings = [_reading(place) for place in sorted(ranked, key=lambda p: _natural_key(p.key))]
     except AssayError:
         readings = []
     return option_effects(readings)
 
 
-def _reading(place: Place) -> Reading:
+def _reading(place: Place) -> SummarizedResult:
     case = plan.resolve(parse_case(place.key))
-    return Reading(
+    return SummarizedResult(
         result=Result(id=place.key, case=case, procedure=Procedure(), status="ok", items=1),
         summary=Summary(quantities={"step_time": place.ratio}),
     )
 
 
-def _natural(key: str) -> list[tuple[str, int]]:
+def _natural_key(key: str) -> list[tuple[str, int]]:
     """Sort key: numbers by size; a default, which a key omits, first."""
     return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", key)]
 
 
 def _new(
-    race_plan: Plan, home: Home, progress: ProgressCallback, machines: Where
+    race_plan: Plan, home: Home, progress: ProgressCallback, machines: ExecutorContext
 ) -> Iterator[Race]:
     with machines as nodes, new_run(race_plan, home, nodes) as run:
-        yield from _raced(run, RaceState(race_plan, run.name, [], {}), progress)
+        yield from _run_heats(run, RaceState(race_plan, run.name, [], {}), progress)
 
 
-def _resumed(name: str, home: Home, progress: ProgressCallback, machines: Where) -> Iterator[Race]:
-    with machines as nodes, resumed_run(name, home, nodes) as run:
+def _resume(
+    name: str, home: Home, progress: ProgressCallback, machines: ExecutorContext
+) -> Iterator[Race]:
+    with machines as nodes, reopen_run(name, home, nodes) as run:
         wrong = {p.key: p.reason for p in _places(run) if p.state == "wrong"}
-        yield from _raced(run, RaceState(run.plan, name, _earlier(run), wrong), progress)
+        yield from _run_heats(run, RaceState(run.plan, name, _stored_heats(run), wrong), progress)
 
 
-def _raced(run: Run, state: RaceState, progress: ProgressCallback) -> Iterator[Race]:
+def _run_heats(run: Run, state: RaceState, progress: ProgressCallback) -> Iterator[Race]:
     ranking = state.ranking()
     for ranking, _ in run.record(_heats(run, state, progress)):
         run.save_document(RACE, ranking)
@@ -289,18 +295,18 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
         heat = take_heat(entries, context, progress, number)
     else:
         heat = take_remote_heat(run, entries, context, progress, number)
-    tags = {"heat": str(number), "order": paired_ratio.IN_TURNS}
+    tags = {"heat": str(number), "order": paired_ratio.INTERLEAVED}
     results = {
         name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()
     }
     return heat._replace(results=results)
 
 
-def _earlier(run: Run) -> list[dict[str, Result]]:
+def _stored_heats(run: Run) -> list[dict[str, Result]]:
     """The heats of earlier sessions."""
     heats: dict[int, dict[str, Result]] = {}
     for result in run.results():
-        heats.setdefault(tagged_number(result, "heat"), {})[result.case.key] = result
+        heats.setdefault(tag_number(result, "heat"), {})[result.case.key] = result
     return [heats[number] for number in sorted(heats)]
 
 

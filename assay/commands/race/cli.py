@@ -7,8 +7,8 @@ from typing import Annotated
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.finish import UNDECIDED, last_of, say_kept, say_uploads
-from assay.cli.progress import LiveLine
+from assay.cli.finish import UNDECIDED, print_saved, print_uploads, show_last
+from assay.cli.progress import ProgressLine
 from assay.commands.race import api
 from assay.commands.race.ranking import Race
 from assay.core.errors import UsageError
@@ -51,7 +51,7 @@ def command(
     in both layouts, and in inference the usual batch and a quarter of it. The simplest come first;
     contenders that are certainly slower are dropped, and time goes to the uncertain ones.
     """
-    line = LiveLine()
+    line = ProgressLine()
     if bool(workload) == bool(resume):
         raise UsageError("A race needs a workload, or --resume.", hint="Try: assay race mnist-mlp")
     if precision:
@@ -61,47 +61,49 @@ def command(
         if resume
         else api.race(workload, **keywords, progress=line)
     )
-    last = last_of(_announced(races, line), lambda each: _show(each, store, format))
+    last = show_last(_print_progress(races, line), lambda each: _show(each, store, format))
     if last.places[0].state != "in":
         return 1
-    return 0 if _decided(last) else UNDECIDED
+    return 0 if _is_decided(last) else UNDECIDED
 
 
 def show(run: str, store: str | None, format: str) -> None:
     """Show a stored race."""
-    race = api.kept(run, store)
+    race = api.load_race(run, store)
     _print(race, format)
-    if not _decided(race):
-        options.say(f"undecided; {resume_hint(run, store)}")
+    if not _is_decided(race):
+        options.print_message(f"undecided; {resume_hint(run, store)}")
 
 
-def _announced(races: Iterator[Race], line: LiveLine) -> Iterator[Race]:
+def _print_progress(races: Iterator[Race], line: ProgressLine) -> Iterator[Race]:
     from assay.commands.race.view import heat_line
 
     for race in races:
-        if not race.ended and not _nobody_ran(race):
+        if not race.ended and not _is_empty(race):
             line.say(heat_line(race))
         yield race
 
 
-def _nobody_ran(race: Race) -> bool:
+def _is_empty(race: Race) -> bool:
     return all(place.state == "untried" for place in race.places)
 
 
 def _show(race: Race, store: str | None, format: str) -> None:
     _print(race, format)
-    say_kept(race.run, "" if _decided(race) else "race")
-    say_uploads(race.run, store)
+    print_saved(race.run, "" if _is_decided(race) else "race")
+    print_uploads(race.run, store)
 
 
-def _decided(race: Race) -> bool:
+def _is_decided(race: Race) -> bool:
     return race.ended.startswith("decided")
 
 
 def _print(race: Race, format: str) -> None:
     from assay.commands.race.view import output
 
-    if _nobody_ran(race):
-        options.say(f"No heat finished; nothing is known about {len(race.places)} contenders.")
+    if _is_empty(race):
+        options.print_message(
+            f"No heat finished; nothing is known about {len(race.places)} contenders."
+        )
     else:
-        printing.show(output(race, api.option_effects_of(race)), format)
+        printing.show(output(race, api.read_option_effects(race)), format)

@@ -22,16 +22,16 @@ from assay.core.records import SCHEMA, Result
 from assay.stats import generation, paired_ratio
 from assay.stats.paired_ratio import Comparison, PairRatio
 
-ERROR = 0.05
-MOST = 20  # heats
+ERROR_RATE = 0.05
+MAX_HEATS = 20  # heats
 # The share of the error that each of the looks at 3 to 20 heats may have (by simulation).
-LOOK = 0.1
+LOOK_SHARE = 0.1
 METRIC = "item_time"
 METRICS = (METRIC, generation.FIRST, generation.NEXT, generation.TOKEN)  # times: less is better
-INDIRECT = "by way of others"
+INDIRECT_NOTE = "by way of others"
 
 
-class Meeting(NamedTuple):
+class HeatSummary(NamedTuple):
     """Times and ratios of the contenders of one heat."""
 
     logs: dict[str, float]  # of the time of an item, or of the metric, by contender
@@ -39,16 +39,16 @@ class Meeting(NamedTuple):
     failures: dict[str, str]  # contender → how it failed
 
 
-Heats = Sequence[Meeting]
+Heats = Sequence[HeatSummary]
 
 
-def meeting(heat: Mapping[str, Result], metric: str = METRIC) -> Meeting:
+def summarize_heat(heat: Mapping[str, Result], metric: str = METRIC) -> HeatSummary:
     times = {name: paired_ratio.values(result, metric) for name, result in heat.items()}
     pairs = {
         (first, second): paired_ratio.pair_ratio(heat[second], heat[first], metric)
         for first, second in itertools.permutations(heat, 2)
     }
-    return Meeting(
+    return HeatSummary(
         logs={
             name: float(np.median(np.log(values))) for name, values in times.items() if len(values)
         },
@@ -61,24 +61,26 @@ def meeting(heat: Mapping[str, Result], metric: str = METRIC) -> Meeting:
     )
 
 
-def terms(contenders: int, minimum: float, metric: str = METRIC) -> paired_ratio.Terms:
-    level = LOOK * ERROR / max(1, contenders - 1)
-    return paired_ratio.Terms(metric, minimum, level=level)
+def decision_rule(
+    contenders: int, minimum: float, metric: str = METRIC
+) -> paired_ratio.DecisionRule:
+    level = LOOK_SHARE * ERROR_RATE / max(1, contenders - 1)
+    return paired_ratio.DecisionRule(metric, minimum, level=level)
 
 
-def standing(
-    names: Sequence[str], heats: Heats, wrong: Mapping[str, str], rules: paired_ratio.Terms
+def rank(
+    names: Sequence[str], heats: Heats, wrong: Mapping[str, str], rules: paired_ratio.DecisionRule
 ) -> list[Place]:
     """All contenders: the leader, the others by their ratio to it, then those without a time."""
     logs = relative_times(heats)
     sound = [name for name in names if name in logs and name not in wrong]
-    beaten = {name: by for name in sound if (by := _beaten_by(name, sound, heats, rules))}
+    beaten = {name: by for name in sound if (by := _find_faster(name, sound, heats, rules))}
     ahead = sorted((name for name in sound if name not in beaten), key=lambda name: logs[name])
     if not ahead and sound:  # cyclic by noise: none is out
         beaten, ahead = {}, sorted(sound, key=lambda name: logs[name])
     leader = ahead[0] if ahead else ""
     time = math.exp(np.mean([heat.logs[leader] for heat in heats if leader in heat.logs] or [0.0]))
-    ratios = {name: _to_leader(name, leader, logs, heats, rules) for name in sound}
+    ratios = {name: _ratio_to_leader(name, leader, logs, heats, rules) for name in sound}
     order = sorted(sound, key=lambda name: (name != leader, ratios[name].value))
     return [
         Place(
@@ -90,34 +92,38 @@ def standing(
             reason=f"slower than {beaten[name]}" if name in beaten else "",
         )
         for name in order
-    ] + [_without(name, heats, wrong) for name in names if name not in order]
+    ] + [_place_without_time(name, heats, wrong) for name in names if name not in order]
 
 
-def in_doubt(places: Sequence[Place], heats: Heats, rules: paired_ratio.Terms) -> list[str]:
+def undecided_contenders(
+    places: Sequence[Place], heats: Heats, rules: paired_ratio.DecisionRule
+) -> list[str]:
     """Contenders that are in but not yet known to equal the leader; fewest heats first."""
     leader, *others = [place.key for place in places if place.state == "in"] or [""]
     candidates = []
     for name in others:
-        comparison = over(name, leader, heats, rules)
-        if comparison.verdict != "same" and comparison.ratio.n < MOST:
+        comparison = compare_contenders(name, leader, heats, rules)
+        if comparison.verdict != "same" and comparison.ratio.n < MAX_HEATS:
             candidates.append((comparison.ratio.n, name))
     return [name for _, name in sorted(candidates, key=lambda pair: pair[0])]
 
 
 def next_heat(
-    places: Sequence[Place], heats: Heats, rules: paired_ratio.Terms, warm: int
+    places: Sequence[Place], heats: Heats, rules: paired_ratio.DecisionRule, warm: int
 ) -> list[str]:
     """The leader, contenders that have not run, then uncertain ones; empty when decided."""
     leader = [place.key for place in places if place.state == "in"][:1]
     others = [place.key for place in places if place.state == "untried"]
-    others += in_doubt(places, heats, rules)
+    others += undecided_contenders(places, heats, rules)
     return [*leader, *others[: warm - len(leader)]] if others else []
 
 
-def over(first: str, second: str, heats: Heats, rules: paired_ratio.Terms) -> Comparison:
+def compare_contenders(
+    first: str, second: str, heats: Heats, rules: paired_ratio.DecisionRule
+) -> Comparison:
     """Compare two contenders by the heats that both ran in."""
     pairs = [heat.ratios[first, second] for heat in heats if (first, second) in heat.ratios]
-    return paired_ratio.judged(tuple(pairs), rules)
+    return paired_ratio.decide(tuple(pairs), rules)
 
 
 def relative_times(heats: Heats) -> dict[str, float]:
@@ -131,35 +137,41 @@ def relative_times(heats: Heats) -> dict[str, float]:
     return dict(zip(names, solution.tolist(), strict=False))
 
 
-def settled(pairs: Sequence[PairRatio], rules: paired_ratio.Terms) -> bool:
+def is_settled(pairs: Sequence[PairRatio], rules: paired_ratio.DecisionRule) -> bool:
     """Whether more turns in this heat add little: each pair is decided or precise."""
     return all(
         pair.error < rules.minimum / 4
-        or paired_ratio.judged((pair,), rules).verdict != "cannot-tell"
+        or paired_ratio.decide((pair,), rules).verdict != "cannot-tell"
         for pair in pairs
     )
 
 
-def _beaten_by(name: str, others: Sequence[str], heats: Heats, rules: paired_ratio.Terms) -> str:
+def _find_faster(
+    name: str, others: Sequence[str], heats: Heats, rules: paired_ratio.DecisionRule
+) -> str:
     for other in others:
-        if other != name and over(name, other, heats, rules).verdict == "slower":
+        if other != name and compare_contenders(name, other, heats, rules).verdict == "slower":
             return other
     return ""
 
 
-def _to_leader(
-    name: str, leader: str, logs: Mapping[str, float], heats: Heats, rules: paired_ratio.Terms
+def _ratio_to_leader(
+    name: str,
+    leader: str,
+    logs: Mapping[str, float],
+    heats: Heats,
+    rules: paired_ratio.DecisionRule,
 ) -> Quantity:
     if name == leader:
         return Quantity(value=1.0, low=1.0, high=1.0, unit="", estimator="the leader", n=0)
-    comparison = over(name, leader, heats, rules)
+    comparison = compare_contenders(name, leader, heats, rules)
     if comparison.ratio.n:
         return comparison.ratio
     value = math.exp(logs[name] - logs[leader])
-    return Quantity(value=value, low=0.0, high=math.inf, unit="", estimator=INDIRECT, n=0)
+    return Quantity(value=value, low=0.0, high=math.inf, unit="", estimator=INDIRECT_NOTE, n=0)
 
 
-def _without(name: str, heats: Heats, wrong: Mapping[str, str]) -> Place:
+def _place_without_time(name: str, heats: Heats, wrong: Mapping[str, str]) -> Place:
     """A contender without a time that counts."""
     ends = [heat.failures[name] for heat in heats if name in heat.failures]
     nothing = Quantity(value=math.nan, low=0.0, high=math.inf, unit="", estimator="none", n=0)

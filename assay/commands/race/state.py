@@ -12,24 +12,24 @@ import numpy as np
 
 from assay.commands.race import ranking
 from assay.commands.race.ranking import Place, Race
-from assay.core.executor import CasePlace, Unit
+from assay.core.executor import CaseDir, RemoteTask
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
 from assay.core.records import Plan, Procedure, Result, Samples, Value
 from assay.measure import shared_cache
 from assay.measure.case import OUT_OF_TIME, HeatEntry
-from assay.measure.heat import TOGETHER, Heat, run_heat
+from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
 from assay.measure.recorder import Run
-from assay.measure.remote import run_one, with_peaks
+from assay.measure.remote import add_peaks, run_single
 from assay.measure.sampling import TURN
-from assay.measure.shared_cache import beside_cases
+from assay.measure.shared_cache import shared_cache_dir
 from assay.stats import paired_ratio
 from assay.stats.fairness import checks, outputs
 from assay.stats.intervals import quantile, student
 from assay.stats.paired_ratio import PairRatio
 
-FEWEST_TURNS, MOST_TURNS = 5, 30
-SURE = 2  # contenders opened whatever the budget, so that a session has a result
+MIN_TURNS, MAX_TURNS = 5, 30
+MIN_CONTENDERS = 2  # contenders opened whatever the budget, so that a session has a result
 
 
 class RaceState:
@@ -40,9 +40,9 @@ class RaceState:
     ) -> None:
         self.cases = {case.key: case for case in plan.cases}
         metric = plan.procedure.metric or ranking.METRIC
-        self.rules = ranking.terms(len(self.cases), plan.procedure.target, metric)
-        self.heats = [ranking.meeting(heat, metric) for heat in heats]
-        self.warm = TOGETHER
+        self.rules = ranking.decision_rule(len(self.cases), plan.procedure.target, metric)
+        self.heats = [ranking.summarize_heat(heat, metric) for heat in heats]
+        self.warm = MAX_OPEN_CASES
         self._plan, self._run = plan, run
         self._begun = self._last_end = time.monotonic()
         self._lengths: list[float] = []  # seconds of the heats of this session
@@ -66,10 +66,10 @@ class RaceState:
         elif heat.excluded:
             self.warm = max(2, len(valid))
         ended = {name: result for name, result in valid.items() if result.status != "interrupted"}
-        self.heats.append(ranking.meeting(ended, self.rules.metric))
+        self.heats.append(ranking.summarize_heat(ended, self.rules.metric))
         self._last |= ended
         self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in valid})
-        self._wrong = self._known_wrong | outputs.wrong_ones(self._outputs, self.cases)
+        self._wrong = self._known_wrong | outputs.wrong_outputs(self._outputs, self.cases)
         return valid
 
     def facts(self, name: str) -> dict[str, Value]:
@@ -81,7 +81,7 @@ class RaceState:
 
     def deadlines(self, count: int) -> list[float]:
         """By when each of a heat has to be warm, so that its turns end with the budget."""
-        sure = 0 if self._lengths else min(SURE, count)
+        sure = 0 if self._lengths else min(MIN_CONTENDERS, count)
         return [math.inf] * sure + [self.deadline - self._turn_seconds(count)] * (count - sure)
 
     def ranking(self) -> Race:
@@ -113,7 +113,7 @@ class RaceState:
         return [f"outputs of {leader} were not compared to those of another contender"]
 
     def _places(self) -> list[Place]:
-        return ranking.standing(list(self.cases), self.heats, self._wrong, self.rules)
+        return ranking.rank(list(self.cases), self.heats, self._wrong, self.rules)
 
     def _stop_reason(self, places: Sequence[Place]) -> str:
         left = sum(place.state == "in" for place in places)
@@ -135,7 +135,7 @@ class RaceState:
 
     def _turn_seconds(self, count: int) -> float:
         """Seconds that the fewest turns of so many take, each after a step that does not count."""
-        return min(0.3 * self._plan.procedure.budget, FEWEST_TURNS * 2 * TURN * count)
+        return min(0.3 * self._plan.procedure.budget, MIN_TURNS * 2 * TURN * count)
 
 
 class HeatContext(NamedTuple):
@@ -143,19 +143,19 @@ class HeatContext(NamedTuple):
 
     plan: Plan
     procedure: Procedure
-    rules: paired_ratio.Terms
+    rules: paired_ratio.DecisionRule
     deadline: float  # by the clock of this machine; in seconds from now, where it is sent
 
 
-def needs_turns(heat: Heat, rules: paired_ratio.Terms, deadline: float) -> bool:
+def needs_turns(heat: Heat, rules: paired_ratio.DecisionRule, deadline: float) -> bool:
     """Whether some ratio of a heat is uncertain, and turns cost less than opening."""
     count = min(len(samples) for samples in heat.turns.values())
-    if count < FEWEST_TURNS:
+    if count < MIN_TURNS:
         return True
     late = time.monotonic() > deadline
-    if count >= MOST_TURNS or heat.spent > heat.opening or late:
+    if count >= MAX_TURNS or heat.spent > heat.opening or late:
         return False
-    return not ranking.settled(_ratios_to_best(heat.turns), rules)
+    return not ranking.is_settled(_ratios_to_best(heat.turns), rules)
 
 
 def _ratios_to_best(turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
@@ -190,33 +190,32 @@ def take_remote_heat(
     seed: int,
 ) -> Heat:
     """As `take_heat`, on a node of a cluster, whose clock differs."""
-    sent = _shift(entries, context, -time.monotonic())
+    sent = _shift_deadlines(entries, context, -time.monotonic())
     case_dirs = tuple(entry.case_dir for entry in entries)
-    unit = Unit(take_heat_there, (*sent, seed), entries[0].case, case_dirs, progress)
-    heat: Heat = run_one(run.elsewhere, unit)
+    unit = RemoteTask(take_heat_on_node, (*sent, seed), entries[0].case, case_dirs, progress)
+    heat: Heat = run_single(run.elsewhere, unit)
     return heat
 
 
-def take_heat_there(
-    case_dirs: Sequence[CasePlace],
+def take_heat_on_node(
+    case_dirs: Sequence[CaseDir],
     progress: ProgressCallback,
     entries: Sequence[HeatEntry],
     context: HeatContext,
     seed: int,
 ) -> Heat:
     """On the node."""
-    entries, context = _shift(entries, context, time.monotonic())
+    entries, context = _shift_deadlines(entries, context, time.monotonic())
     here = [
-        entry._replace(place=case_dir) for entry, case_dir in zip(entries, case_dirs, strict=True)
+        entry._replace(case_dir=case_dir)
+        for entry, case_dir in zip(entries, case_dirs, strict=True)
     ]
-    with beside_cases(case_dirs[0].folder.parent, context.plan):
+    with shared_cache_dir(case_dirs[0].folder.parent, context.plan):
         heat = take_heat(here, context, progress, seed)
-    return heat._replace(
-        results={name: with_peaks(result) for name, result in heat.results.items()}
-    )
+    return heat._replace(results={name: add_peaks(result) for name, result in heat.results.items()})
 
 
-def _shift(
+def _shift_deadlines(
     entries: Sequence[HeatEntry], context: HeatContext, seconds: float
 ) -> tuple[list[HeatEntry], HeatContext]:
     shifted = [entry._replace(deadline=entry.deadline + seconds) for entry in entries]

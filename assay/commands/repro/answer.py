@@ -13,19 +13,25 @@ from assay.core.findings import Quantity
 from assay.core.records import SCHEMA, Result
 from assay.stats import compare_sets
 from assay.stats.intervals import Array
-from assay.stats.machine_speed import machine_change, told_change
+from assay.stats.machine_speed import format_change, machine_change
 from assay.stats.paired_ratio import PROCESS_NOISE
 from assay.stats.student import two_sided
 from assay.stats.summary import summarize
 
-NOISE = ("other-load", "throttled", "steal", "swap", "quota")  # doubts that lie in the machine
-WIDE = 0.1  # a wider "within" is printed with its reason
-FEWEST = 3  # processes, not all of which meet a bad moment
+MACHINE_DOUBTS = (
+    "other-load",
+    "throttled",
+    "steal",
+    "swap",
+    "quota",
+)  # doubts that lie in the machine
+WIDE_TOLERANCE = 0.1  # a wider "within" is printed with its reason
+MIN_PROCESSES = 3  # processes, not all of which meet a bad moment
 HOST = "a virtual machine does not see what else its host does"
 ESTIMATOR = "the new time over the old, 99 % prediction interval"
 
 
-class KeptTimes(NamedTuple):
+class StoredTimes(NamedTuple):
     """Stored results of the case on this machine, by time."""
 
     typical: Sequence[float] = ()
@@ -42,7 +48,7 @@ class Answer(NamedTuple):
     advice: str = ""  # where it is undecided
 
 
-def answered(old: Result, new: Sequence[Result], within: float, series: KeptTimes) -> Answer:
+def decide(old: Result, new: Sequence[Result], within: float, series: StoredTimes) -> Answer:
     """By the main metric of the case. Other programs make steps slower, never faster: on a busy or
     virtual machine only the fastest steps decide."""
     metric = compare_sets.main_metric([old])
@@ -52,26 +58,25 @@ def answered(old: Result, new: Sequence[Result], within: float, series: KeptTime
     machine = machine_change(old, new)
     noise = _noise([old, *new])
     unseen = HOST if fastest and _virtual([old, *new]) else ""
-    why = noise or (typical.differs(machine) and unseen) or _varies(typical)
+    why = noise or (typical.differs(machine) and unseen) or _spread_text(typical)
     sure = fastest or typical
-    chance = sure.value < 1 and _may_be_slow_by_chance(old, metric)
+    chance = sure.value < 1 and _may_be_chance(old, metric)
     alone = typical.differs(machine) and not noise and not unseen
     if (sure.differs(machine) and not chance) or alone:
         return Answer("differs", _differs(typical, fastest, machine), typical, fastest)
     if typical.within <= within and not typical.differs(machine):
-        because = _because(typical, machine, why)
-        sentence = (
-            f"reproduced within {_percent(typical.within)} ({_told(typical, timed)}){because}"
-        )
+        because = _cause(typical, machine, why)
+        difference = _difference_text(typical, timed)
+        sentence = f"reproduced within {_percent(typical.within)} ({difference}){because}"
         return Answer("reproduced", sentence, typical, fastest)
     if fastest and fastest.within <= within and not fastest.differs(machine):
         sentence = (
             f"reproduced within {_percent(fastest.within)} in its fastest steps "
-            f"({_told(fastest)}){_because(fastest, machine, '')}; "
-            f"typical steps are {_told(typical)}: {why}"
+            f"({_difference_text(fastest)}){_cause(fastest, machine, '')}; "
+            f"typical steps are {_difference_text(typical)}: {why}"
         )
         return Answer("reproduced", sentence, typical, fastest)
-    sentence = f"undecided within {_percent(within)}: {_told(typical, timed)}; {why}"
+    sentence = f"undecided within {_percent(within)}: {_difference_text(typical, timed)}; {why}"
     more = 4 * max(5, len(values(new[0], metric)))
     advice = f"a quieter machine, or more processes (--processes {more})"
     return Answer("undecided", sentence, typical, fastest, advice)
@@ -103,7 +108,7 @@ def _noise(results: Sequence[Result]) -> str:
     """Other load of the machine while one of them was measured: a possible cause."""
     for result in results:
         for doubt in summarize(result).doubts:
-            if doubt.code in NOISE:
+            if doubt.code in MACHINE_DOUBTS:
                 return f"when {result.id} was measured, {doubt.text}"
     return ""
 
@@ -112,33 +117,32 @@ def _virtual(results: Sequence[Result]) -> bool:
     return any(result.environment.machine.get("virtual_machine") for result in results)
 
 
-def _may_be_slow_by_chance(old: Result, metric: str) -> bool:
+def _may_be_chance(old: Result, metric: str) -> bool:
     """Few processes on a busy machine: it may be faster now because the load is gone."""
-    return len(values(old, metric)) < FEWEST and bool(_noise([old]))
+    return len(values(old, metric)) < MIN_PROCESSES and bool(_noise([old]))
 
 
 def _differs(typical: Deviation, fastest: Deviation | None, machine: float) -> str:
     if typical.differs(machine) or fastest is None:
-        return (
-            f"differs by {_percent(abs(typical.value - 1))}: {_told(typical, fastest is not None)}"
-        )
+        text = _difference_text(typical, fastest is not None)
+        return f"differs by {_percent(abs(typical.value - 1))}: {text}"
     by = _percent(abs(fastest.value - 1))
-    return f"differs by {by} in its fastest steps: {_told(fastest)}"
+    return f"differs by {by} in its fastest steps: {_difference_text(fastest)}"
 
 
-def _because(estimate: Deviation, machine: float, why: str) -> str:
+def _cause(estimate: Deviation, machine: float, why: str) -> str:
     if machine and estimate.differs():
-        return f": the machine itself is {told_change(machine)} than it was then"
-    return f": {why}" if why and estimate.within > WIDE else ""
+        return f": the machine itself is {format_change(machine)} than it was then"
+    return f": {why}" if why and estimate.within > WIDE_TOLERANCE else ""
 
 
-def _varies(typical: Deviation) -> str:
+def _spread_text(typical: Deviation) -> str:
     if typical.spread != typical.spread:
         return "with one process per side the spread between processes is unknown; 25 % is assumed"
     return f"this machine varies by {_percent(typical.spread)} from process to process"
 
 
-def _told(estimate: Deviation, timed: bool = True) -> str:
+def _difference_text(estimate: Deviation, timed: bool = True) -> str:
     apart = estimate.value - 1
     more, less = ("slower", "faster") if timed else ("higher", "lower")
     span = f"{100 * (estimate.low - 1):+.1f} % to {100 * (estimate.high - 1):+.1f} %".replace(
@@ -157,8 +161,8 @@ def _percent(share: float) -> str:
 # hours, and the machine itself. docs/design/compare.md says how each is estimated.
 
 LEVEL = 0.01  # of "it differs" where it does not, for one result
-MINIMUM = 0.01  # a smaller difference is none
-FEWEST_DEGREES = 3  # degrees of freedom; of fewer, how much processes differ is not known
+MIN_DIFFERENCE = 0.01  # a smaller difference is none
+MIN_DEGREES = 3  # degrees of freedom; of fewer, how much processes differ is not known
 SERIES = 10  # stored results of the case from which the variation over time is estimated
 _NORMAL = 1.4826  # makes a median absolute deviation a standard deviation
 
@@ -182,7 +186,7 @@ class Deviation(NamedTuple):
         explains, in whatever share of it the case may follow."""
         low, high = math.log(self.low), math.log(self.high)
         nothing = min(low, low - machine) <= 0 <= max(high, high - machine)
-        return not nothing and abs(self.value - 1) > MINIMUM
+        return not nothing and abs(self.value - 1) > MIN_DIFFERENCE
 
 
 def deviation(
@@ -223,7 +227,7 @@ def _spread(groups: Sequence[Array]) -> tuple[float, int]:
 def _by_processes(first: Array, second: Array, spread: tuple[float, int]) -> float:
     """A prediction interval: both sides are draws of processes, the old one as well."""
     deviation, degrees = spread
-    if degrees < FEWEST_DEGREES:
+    if degrees < MIN_DEGREES:
         return math.log1p(PROCESS_NOISE)
     error = deviation * math.sqrt(1 / len(first) + 1 / len(second))
     return two_sided(LEVEL, degrees) * error

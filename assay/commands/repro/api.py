@@ -15,7 +15,7 @@ from assay.commands.repro import setup as asked
 from assay.commands.repro.answer import Reproduction
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
-from assay.core.options import Argument, Flag, Share, StoreUrl, Trust, older_keywords
+from assay.core.options import Argument, Flag, Share, StoreUrl, Trust, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Query, Result
 from assay.core.registry import open_store
@@ -26,14 +26,14 @@ from assay.measure.plan import make_plan
 from assay.measure.recorder import is_trusted, run_cases
 
 if TYPE_CHECKING:
-    from assay.commands.repro.answer import KeptTimes
+    from assay.commands.repro.answer import StoredTimes
 
 PROCESSES = 5  # at least, to estimate the spread between processes
 TAG = "repro"
 NEWEST = 30  # newest results of the case, for the variation over time
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def repro(
     id: Annotated[str, Argument("ID", complete="runs")],
     origin: Annotated[str | Path, Flag("Folder or URL of the run.", "PLACE", flags="--from")] = "",
@@ -67,25 +67,27 @@ def repro(
     >>> reproduction = assay.repro("last")
     >>> print(reproduction.sentence, reproduction.changed)
     """
-    result = _found(id, origin, store)
-    known = _told(result)
+    result = _find_result(id, origin, store)
+    known = _describe_setup(result)
     share = as_share(within, "within", "5%")
     if against:
-        reproduction = _judged(result, [_found(against, "", store)], known, share, store)
+        reproduction = _decide(result, [_find_result(against, "", store)], known, share, store)
     elif known.lacking or check:
         reproduction = known
     else:
         case = _case(result, trust or (not origin and _was_trusted(result, store)))
-        repeats = [_again(result, case, processes or 0, store, progress)]
-        reproduction = _judged(result, repeats, known, share, store)
+        repeats = [_measure_again(result, case, processes or 0, store, progress)]
+        reproduction = _decide(result, repeats, known, share, store)
         if reproduction.answer in ("differs", "undecided"):  # a machine may be slow for a while
-            repeats.append(_again(result, case, processes or 0, store, progress))
-            reproduction = _judged(result, repeats, known, share, store)
-    return _written(result, reproduction, Path(write)) if write else reproduction
+            repeats.append(_measure_again(result, case, processes or 0, store, progress))
+            reproduction = _decide(result, repeats, known, share, store)
+    return _write_files(result, reproduction, Path(write)) if write else reproduction
 
 
-def _found(text: str, origin: str | Path, home: Home) -> Result:
-    results = list(setup.results(str(origin), text)) if origin else list(_kept(text, home))
+def _find_result(text: str, origin: str | Path, home: Home) -> Result:
+    results = (
+        list(setup.results(str(origin), text)) if origin else list(_stored_results(text, home))
+    )
     number = text.rpartition("/")[2]
     if origin and len(results) > 1:
         results = [
@@ -101,7 +103,7 @@ def _found(text: str, origin: str | Path, home: Home) -> Result:
     )
 
 
-def _kept(text: str, home: Home) -> Iterator[Result]:
+def _stored_results(text: str, home: Home) -> Iterator[Result]:
     with closing(open_store(home)) as store:
         try:
             ids = store.find(text)
@@ -114,28 +116,28 @@ def _kept(text: str, home: Home) -> Iterator[Result]:
         yield from store.results(Query(ids=ids)) if ids else ()
 
 
-def _told(result: Result) -> Reproduction:
+def _describe_setup(result: Result) -> Reproduction:
     """The reproduction before anything is measured."""
     if result.status != "ok":
         raise UsageError(
             f"{result.id} ended as {result.status}, so there is no time to reproduce.",
             hint=f"To try it again: {asked.command(result)}",
         )
-    lacking = asked.lacking(result)
+    lacking = asked.missing_parts(result)
     return Reproduction(
         id=result.id,
         repro=asked.repro_id(result),
         command=asked.command(result),
-        inputs=asked.inputs(result),
+        inputs=asked.input_files(result),
         answer="cannot" if lacking else "possible",
-        sentence=_sentence(result, lacking),
+        sentence=_setup_sentence(result, lacking),
         lacking=tuple(lacking),
-        changed=tuple(asked.changed(result)),
+        changed=tuple(asked.changed_packages(result)),
     )
 
 
-def _sentence(result: Result, lacking: Sequence[str]) -> str:
-    if how := asked.by_hand(result):
+def _setup_sentence(result: Result, lacking: Sequence[str]) -> str:
+    if how := asked.manual_steps(result):
         return f"cannot be measured again by repro, which repeats step times: {how}"
     if lacking:
         return f"cannot be measured again: {lacking[0]} is missing"
@@ -157,7 +159,7 @@ def _case(result: Result, trust: bool) -> Case:
     )
 
 
-def _again(
+def _measure_again(
     result: Result, case: Case, processes: int, home: Home, progress: ProgressCallback
 ) -> Result:
     """Measure it by the same procedure, as a new run tagged with the repro id."""
@@ -172,7 +174,7 @@ def _again(
     return again.result
 
 
-def _judged(
+def _decide(
     result: Result, repeats: Sequence[Result], known: Reproduction, within: float, home: Home
 ) -> Reproduction:
     from assay.commands.repro import answer
@@ -193,7 +195,7 @@ def _judged(
     if not difference.ratio > 0:
         why = f"cannot be compared: not all values of {difference.metric} are above 0"
         return replace(known, answer="cannot", sentence=why)
-    verdict = answer.answered(result, repeats, within, _series(result, difference.metric, home))
+    verdict = answer.decide(result, repeats, within, _series(result, difference.metric, home))
     return replace(
         known,
         answer=verdict.answer,
@@ -204,18 +206,18 @@ def _judged(
     )
 
 
-def _series(result: Result, metric: str, home: Home) -> KeptTimes:
-    from assay.commands.repro.answer import KeptTimes
+def _series(result: Result, metric: str, home: Home) -> StoredTimes:
+    from assay.commands.repro.answer import StoredTimes
 
     known = series_of(result).id
     with closing(open_store(home)) as store:
         typical, fastest = (
             [point.value for point in store.points(known, name, NEWEST)] for name in (metric, "min")
         )
-    return KeptTimes(typical, fastest)
+    return StoredTimes(typical, fastest)
 
 
-def _written(result: Result, reproduction: Reproduction, folder: Path) -> Reproduction:
+def _write_files(result: Result, reproduction: Reproduction, folder: Path) -> Reproduction:
     texts = {
         view.LOCK: view.lock(result),
         view.RECIPE: view.recipe(result, reproduction.command),

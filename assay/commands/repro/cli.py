@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.cli import printing
 from assay.cli.command import Keywords, click_command
 from assay.cli.finish import handle_signals
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.commands.repro import api
 from assay.core.options import Format
 
@@ -32,7 +32,7 @@ def command(keywords: Keywords, format: Format = "text") -> int:
     from assay.commands.repro.view import output
 
     handle_signals()
-    line = LiveLine()
+    line = ProgressLine()
     try:
         reproduction = api.repro(progress=line, **keywords)
     finally:

@@ -15,7 +15,7 @@ import msgspec
 from assay.core import codec, registry
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_path
-from assay.core.formats import MOST_BYTES
+from assay.core.formats import MAX_BYTES
 from assay.core.records import Case, Procedure, Result
 from assay.core.redaction import safe_text
 from assay.measure.machine import environment
@@ -29,14 +29,14 @@ REPRO = re.compile(rf"[{_LETTERS}]{{{_LENGTH}}}")
 _FLAGS = {"budget": "--budget", "target": "--target", "timeout": "--timeout"}
 _COUNTS = {"processes": "--processes", "samples": "--samples"}
 _COUNTS |= {"steps_per_sample": "--steps-per-sample"}
-_ASK = (
+_LIST_PACKAGES = (
     "import importlib.metadata as m, json, sys\n"
     "found = {d.metadata['Name']: d.version for d in m.distributions()}\n"
     "json.dump({'python': sys.version.split()[0], 'packages': found}, sys.stdout)"
 )
 
 
-def inputs(result: Result) -> str:
+def input_files(result: Result) -> str:
     """SHA-256 of what was measured and how: equal where two results should be equal."""
     what = {
         "workload": result.case.workload,
@@ -60,7 +60,7 @@ def repro_id(result: Result) -> str:
 
 def command(result: Result) -> str:
     """The command line that measures it again; for other than cases, the original one."""
-    if not runs_again(result):
+    if not can_run_again(result):
         return shlex.join(result.environment.command)
     words = ["assay", "run", result.case.key]
     usual, procedure = Procedure(), result.procedure
@@ -73,31 +73,31 @@ def command(result: Result) -> str:
     return shlex.join([*words, *(["--latency"] if procedure.latency else [])])
 
 
-def runs_again(result: Result) -> bool:
+def can_run_again(result: Result) -> bool:
     """Whether it is of a backend here; commands, methods and other tools' results are not."""
     return result.case.backend in registry.names("backends")
 
 
-def by_hand(result: Result) -> str:
+def manual_steps(result: Result) -> str:
     """What to do where there are no step times to measure again (a training, a task, a method of a
     benchmark class, another tool's result), in words; "" where there are."""
-    if runs_again(result) and result.measured_only().values("step_time"):
+    if can_run_again(result) and result.measured_only().values("step_time"):
         return ""
     typed = shlex.join(result.environment.command)
     how = f"do it as it was done then ({typed})" if typed else f"do it with {result.case.backend}"
     return f"{how}, then: assay repro {result.id} --against last"
 
 
-def lacking(result: Result) -> list[str]:
+def missing_parts(result: Result) -> list[str]:
     """What is missing here to measure it again."""
-    if not runs_again(result):
+    if not can_run_again(result):
         return [f"a way to run it: {result.case.backend} is no backend of assay run"]
     if not result.measured_only().values("step_time"):
         return ["a way to run it: it has no step times, which are what is measured again"]
-    missing = list(_lacking_file(result.case))
+    missing = list(_missing_file(result.case))
     if not missing:
-        missing += _lacking_case(result.case)
-    packages = installed(result.case)
+        missing += _missing_case(result.case)
+    packages = installed_packages(result.case)
     names = {_plain(name) for name in packages}
     if packages:
         missing += [
@@ -105,18 +105,18 @@ def lacking(result: Result) -> list[str]:
             for name, version in result.environment.packages.items()
             if _plain(name) not in names
         ]
-    return missing + list(_lacking_device(result))
+    return missing + list(_missing_device(result))
 
 
-def changed(result: Result) -> list[str]:
+def changed_packages(result: Result) -> list[str]:
     """What is here, but different."""
-    packages = {_plain(name): version for name, version in installed(result.case).items()}
+    packages = {_plain(name): version for name, version in installed_packages(result.case).items()}
     changes = [
         f"{name}: {version} → {packages[_plain(name)]}"
         for name, version in result.environment.packages.items()
         if packages.get(_plain(name), version) != version
     ]
-    here, then = environment.here(), result.environment
+    here, then = environment.current_environment(), result.environment
     for name in ("cpu", "cpus", "gpu0"):
         was, now = then.machine.get(name), here.machine.get(name)
         changes += [f"{name}: {was} → {now}"] if was and now and was != now else []
@@ -126,7 +126,7 @@ def changed(result: Result) -> list[str]:
     return changes
 
 
-def installed(case: Case) -> Mapping[str, str]:
+def installed_packages(case: Case) -> Mapping[str, str]:
     """Packages of the interpreter that a worker of this case would have; {} if it does not say."""
     chosen = str(case.options.get("python", ""))
     if not chosen:
@@ -138,7 +138,7 @@ def installed(case: Case) -> Mapping[str, str]:
         }
     try:
         process = subprocess.run(
-            [python_of(chosen), "-c", _ASK], capture_output=True, timeout=120, check=True
+            [python_of(chosen), "-c", _LIST_PACKAGES], capture_output=True, timeout=120, check=True
         )
         packages: dict[str, str] = json.loads(process.stdout)["packages"]
     except (OSError, subprocess.SubprocessError, ValueError):
@@ -146,7 +146,7 @@ def installed(case: Case) -> Mapping[str, str]:
     return packages
 
 
-def _lacking_file(case: Case) -> Iterator[str]:
+def _missing_file(case: Case) -> Iterator[str]:
     if ".py:" in case.workload and not Path(case.workload.rpartition(":")[0]).is_file():
         yield f"file {case.workload.rpartition(':')[0]}"
     weights = str(case.params.get("weights", ""))
@@ -157,7 +157,7 @@ def _lacking_file(case: Case) -> Iterator[str]:
         yield f"Python {chosen}"
 
 
-def _lacking_case(case: Case) -> Iterator[str]:
+def _missing_case(case: Case) -> Iterator[str]:
     """A workload, parameter or option that this version does not know, or a backend's package."""
     try:
         resolve(case)
@@ -169,10 +169,12 @@ def _lacking_case(case: Case) -> Iterator[str]:
         yield f"backend {case.backend}: {missing}"
 
 
-def _lacking_device(result: Result) -> Iterator[str]:
+def _missing_device(result: Result) -> Iterator[str]:
     """The GPU it was measured on, if there is none here."""
     device = str(result.facts.get("device", ""))
-    if device.startswith(("gpu", "cuda", "rocm")) and not environment.here().machine.get("gpus"):
+    if device.startswith(
+        ("gpu", "cuda", "rocm")
+    ) and not environment.current_environment().machine.get("gpus"):
         named = result.environment.machine.get("gpu0", "")
         yield f"device {device} {named}".strip()
 
@@ -193,7 +195,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-_MOST_RESULTS = 1000  # of a run that is read by its URL
+_MAX_RESULTS = 1000  # of a run that is read by its URL
 _TIMEOUT = 30.0  # seconds
 
 
@@ -205,7 +207,7 @@ def results(origin: str, text: str) -> Iterator[Result]:
 
 
 def _from_folder(folder: Path) -> Iterator[Result]:
-    cases = [folder] if (folder / "result.json").is_file() else folders.finished(folder)
+    cases = [folder] if (folder / "result.json").is_file() else folders.finished_cases(folder)
     if not cases:
         raise UsageError(f"{folder} is no run folder.", hint="A run folder holds NNN/result.json.")
     return map(folders.read_result, cases)
@@ -214,24 +216,24 @@ def _from_folder(folder: Path) -> Iterator[Result]:
 def _from_url(url: str, text: str) -> Iterator[Result]:
     """A result's own address, that of its folder, or that of its run, whose results are counted."""
     if url.endswith(".json"):
-        yield _decoded(url)
+        yield _decode_url(url)
         return
     number = text.rpartition("/")[2]
     if number.isdecimal():
-        yield _decoded(f"{url}/{int(number):03d}/result.json")
+        yield _decode_url(f"{url}/{int(number):03d}/result.json")
         return
-    if (data := _fetched(f"{url}/result.json")) is not None:
+    if (data := _fetch(f"{url}/result.json")) is not None:
         yield codec.decode(data, Result, safe_text(url))
         return
-    for count in range(1, _MOST_RESULTS):
+    for count in range(1, _MAX_RESULTS):
         address = f"{url}/{count:03d}/result.json"
-        if (data := _fetched(address)) is None:
+        if (data := _fetch(address)) is None:
             return
         yield codec.decode(data, Result, safe_text(address))
 
 
-def _decoded(url: str) -> Result:
-    data = _fetched(url)
+def _decode_url(url: str) -> Result:
+    data = _fetch(url)
     if data is None:
         raise UsageError(
             f"There is no result at {safe_text(url)}.", hint="Give the URL of a run's folder."
@@ -239,21 +241,21 @@ def _decoded(url: str) -> Result:
     return codec.decode(data, Result, safe_text(url))
 
 
-def _fetched(url: str) -> bytes | None:
+def _fetch(url: str) -> bytes | None:
     """None if the server reports not found."""
     from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
 
     try:
         with urlopen(url, timeout=_TIMEOUT) as response:
-            data: bytes = response.read(MOST_BYTES + 1)
+            data: bytes = response.read(MAX_BYTES + 1)
     except HTTPError as error:
         if error.code in (404, 410):
             return None
         raise AssayError(f"{safe_text(url)} answered {error.code}.", hint="Try again.") from None
     except (URLError, OSError, ValueError) as error:
         raise AssayError(f"{safe_text(url)} cannot be read ({error}).", hint="Try again.") from None
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         raise AssayError(
             f"{safe_text(url)} is too large.", hint="Download it, and give the folder."
         )

@@ -8,7 +8,7 @@ from assay import __version__
 from assay.commands.repro.answer import Reproduction
 from assay.core.findings import Output, Table
 from assay.core.records import Result
-from assay.core.redaction import HIDDEN
+from assay.core.redaction import REDACTED
 from assay.platforms.images.containerfile import ImageRecipe, containerfile
 
 
@@ -30,8 +30,8 @@ def output(reproduction: Reproduction) -> Output:
 
 
 LOCK, RECIPE = "requirements.lock", "Containerfile"
-_OURS = ("ASSAY_", "PYTHON")  # variables that assay sets itself
-_PLACES = frozenset("/\\\n")  # in a value: it names a place of this machine
+_OWN_PACKAGES = ("ASSAY_", "PYTHON")  # variables that assay sets itself
+_PATHS = frozenset("/\\\n")  # in a value: it names a place of this machine
 
 
 def lock(result: Result) -> str:
@@ -57,7 +57,9 @@ def recipe(result: Result, command: str) -> str:
             variables={
                 name: value
                 for name, value in result.environment.variables.items()
-                if not name.startswith(_OURS) and HIDDEN not in value and not _PLACES & set(value)
+                if not name.startswith(_OWN_PACKAGES)
+                and REDACTED not in value
+                and not _PATHS & set(value)
             },
             command=tuple(shlex.split(command)),
         )

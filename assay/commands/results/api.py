@@ -12,18 +12,18 @@ import msgspec
 
 from assay.core.contracts import SharedStore, Store
 from assay.core.errors import UsageError
-from assay.core.options import Argument, Flag, StoreUrl, older_keywords
+from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import Query, Result
 from assay.core.registry import open_store
 from assay.core.series import series_of
 from assay.measure.baseline import DATE
 from assay.measure.machine.environment import safe_tags
-from assay.stores.runs import locked
+from assay.stores.runs import lock_run
 
 Ids = Annotated[Sequence[str], Argument("ID…", complete="runs", required=True)]
 
 
-class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
+class StoredFiles(msgspec.Struct, frozen=True, kw_only=True):
     """A stored result, and its size on disk."""
 
     result: Result
@@ -31,21 +31,21 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def kept_files(
+def count_files(
     ids: Ids,
     store: StoreUrl = None,
-) -> list[KeptFiles]:
+) -> list[StoredFiles]:
     """The results of these ids, with their sizes: what `remove` would remove."""
     with closing(open_store(store)) as results:
-        return [_weighed(results, result) for result in _named(results, ids)]
+        return [_weigh(results, result) for result in _find_runs(results, ids)]
 
 
-@older_keywords(home="store")
-def prunable(
+@accept_old_keywords(home="store")
+def old_results(
     query: Query = Query(),  # noqa: B008 (frozen)
     keep: Annotated[int, Flag("Keep the newest N of each series.", min=0)] = 0,
     store: StoreUrl = None,
-) -> list[KeptFiles]:
+) -> list[StoredFiles]:
     """Old results of a query: all but the newest `keep` of each series, and but labelled ones,
     unless the query asks for that label."""
     if not keep and query == Query():
@@ -60,15 +60,15 @@ def prunable(
             series = series_of(result).id
             newest[series] = newest.get(series, 0) + 1
             if newest[series] > keep and (not result.label or query.label):
-                old.append(_weighed(results, result))
+                old.append(_weigh(results, result))
         return old[::-1]
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def remove(ids: Sequence[str], store: StoreUrl = None) -> list[str]:
     """Remove runs or results with their files; returns the removed ids."""
     with closing(open_store(store)) as results:
-        selected = {result.id for result in _named(results, ids)} | {
+        selected = {result.id for result in _find_runs(results, ids)} | {
             result_id for text in ids for result_id in results.find(text)
         }
         runs = sorted({result_id.partition("/")[0] for result_id in selected})
@@ -79,16 +79,16 @@ def remove(ids: Sequence[str], store: StoreUrl = None) -> list[str]:
         for run in sorted(
             set(runs).difference(result_id.partition("/")[0] for result_id in removed)
         ):
-            with locked(results, run):  # nobody measures it now
-                removed += _removed(results, run, selected)
+            with lock_run(results, run):  # nobody measures it now
+                removed += _remove_run(results, run, selected)
         return sorted(removed)
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def pack(
     before: Annotated[str, Flag("Only runs older than this day.", "DATE", required=True)],
     store: StoreUrl = None,
-) -> Packed:
+) -> PackReport:
     """Pack runs that were measured before a date into a few files, which are read like folders;
     a run that is changed later is unpacked.
 
@@ -108,7 +108,7 @@ def pack(
         sizes = [size for run in runs for size in _sizes(results.folder(run))]
         packs = results.pack(runs) if runs else []
         left = [run for run in runs if (results.home / "runs" / run).is_dir()]
-    return Packed(
+    return PackReport(
         runs=len(runs) - len(left),
         files=len(sizes),
         bytes=sum(sizes),
@@ -118,7 +118,7 @@ def pack(
     )
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def relabel(
     ids: Ids,
     label: Annotated[str, Argument()],
@@ -126,13 +126,13 @@ def relabel(
 ) -> list[str]:
     """Change the label of results; "" removes it."""
     with closing(open_store(store)) as results:
-        named = _named(results, ids)
+        named = _find_runs(results, ids)
         for result in named:
             results.amend(result.id, label, result.tags)
         return [result.id for result in named]
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def retag(
     ids: Ids,
     tags: Mapping[str, str] | None = None,
@@ -141,7 +141,7 @@ def retag(
 ) -> list[str]:
     """Add tags to results, or change them, and drop others by name."""
     with closing(open_store(store)) as results:
-        named, dropped = _named(results, ids), set(drop)
+        named, dropped = _find_runs(results, ids), set(drop)
         for result in named:
             changed = {**result.tags, **safe_tags(dict(tags or {}))}
             new_tags = {name: value for name, value in changed.items() if name not in dropped}
@@ -149,13 +149,13 @@ def retag(
         return [result.id for result in named]
 
 
-def _named(store: Store, ids: Sequence[str]) -> list[Result]:
+def _find_runs(store: Store, ids: Sequence[str]) -> list[Result]:
     if not ids:
         raise UsageError("No result was named.", hint="assay list results shows what there is.")
     return list(store.results(Query(ids=ids)))
 
 
-def _removed(store: Store, run: str, selected: set[str]) -> list[str]:
+def _remove_run(store: Store, run: str, selected: set[str]) -> list[str]:
     """Remove results; a run without results is removed with its plan and documents."""
     if set(store.find(run)) <= selected:
         return store.delete(run)
@@ -163,7 +163,7 @@ def _removed(store: Store, run: str, selected: set[str]) -> list[str]:
     return [removed for result_id in parts for removed in store.delete(result_id)]
 
 
-def _weighed(store: Store, result: Result) -> KeptFiles:
+def _weigh(store: Store, result: Result) -> StoredFiles:
     sizes: list[int] | None = None
     if isinstance(store, SharedStore):
         sizes = store.sizes(result.id)
@@ -171,7 +171,7 @@ def _weighed(store: Store, result: Result) -> KeptFiles:
         sizes = store.packed_sizes(result.id)
     if sizes is None:
         sizes = list(_sizes(store.folder(result.run) / result.id.partition("/")[2]))
-    return KeptFiles(result=result, files=len(sizes), bytes=sum(sizes))
+    return StoredFiles(result=result, files=len(sizes), bytes=sum(sizes))
 
 
 def _sizes(folder: Path) -> Iterable[int]:
@@ -200,7 +200,7 @@ class PackingStore(Protocol):
         """Bytes of each file of a result in a pack; None where it has a folder of its own."""
 
 
-class Packed(msgspec.Struct, frozen=True, kw_only=True):
+class PackReport(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of packing runs."""
 
     runs: int

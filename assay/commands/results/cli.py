@@ -10,9 +10,9 @@ import click
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
 from assay.commands.results import api
-from assay.commands.results.view import output, packed
+from assay.commands.results.view import output, pack_output
 from assay.core.errors import UsageError
-from assay.core.options import Flag, Format, OfBackend, OfWorkload
+from assay.core.options import BackendFilter, Flag, Format, WorkloadFilter
 from assay.core.records import Query
 
 Yes = Annotated[bool, Flag("Delete (default: dry run).")]
@@ -33,12 +33,12 @@ def command() -> None:
     """Label, tag, pack or remove stored results; removal is a dry run unless --yes is given."""
 
 
-@click_command(api.kept_files, group=command, name="rm")
+@click_command(api.count_files, group=command, name="rm")
 def remove(
     keywords: Keywords, *, yes: Yes = False, store: str | None, format: Format = "text"
 ) -> int:
     """List the results of runs or single results; with --yes, delete them."""
-    return _show(api.kept_files(**keywords), yes, store, format)
+    return _show(api.count_files(**keywords), yes, store, format)
 
 
 @click_command(api.relabel, group=command, name="label")
@@ -59,13 +59,13 @@ def retag(ids: tuple[str, ...], drop: tuple[str, ...], store: str | None) -> int
     return 0
 
 
-@click_command(api.prunable, group=command, name="prune")
+@click_command(api.old_results, group=command, name="prune")
 def prune(
     keywords: Keywords,
     *,
     before: Annotated[str, Flag("Only results up to this day.", "DATE")] = "",
-    workload: OfWorkload = "",
-    backend: OfBackend = "",
+    workload: WorkloadFilter = "",
+    backend: BackendFilter = "",
     status: Annotated[str, Flag("Filter by status: failed, timeout, …")] = "",
     label: Annotated[str, Flag("Only results with this label; others are kept.")] = "",
     yes: Yes = False,
@@ -74,21 +74,21 @@ def prune(
 ) -> int:
     """List old results; with --yes, delete them. Labelled results are kept."""
     query = Query(workload=workload, backend=backend, status=status, label=label, until=before)
-    return _show(api.prunable(query, **keywords), yes, store, format)
+    return _show(api.old_results(query, **keywords), yes, store, format)
 
 
 @click_command(api.pack, group=command, name="pack")
 def pack(keywords: Keywords, format: Format = "text") -> int:
     """Pack the folders of old runs into a few files, which are read like folders."""
-    printing.show(packed(api.pack(**keywords)), format)
+    printing.show(pack_output(api.pack(**keywords)), format)
     return 0
 
 
-def _show(files: Sequence[api.KeptFiles], yes: bool, store: str | None, format: str) -> int:
+def _show(files: Sequence[api.StoredFiles], yes: bool, store: str | None, format: str) -> int:
     """List the results before they are removed."""
     note = "these are removed" if yes else "dry run: repeat with --yes to remove them"
     printing.show(output([(each.result, each.files, each.bytes) for each in files], note), format)
     if yes and files:
         removed = api.remove([each.result.id for each in files], store)
-        options.say(f"{len(removed)} results were removed")
+        options.print_message(f"{len(removed)} results were removed")
     return 0

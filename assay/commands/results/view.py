@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from assay.commands.results.api import Packed
+from assay.commands.results.api import PackReport
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 
-Weighed = tuple[Result, int, int]  # with its files and bytes
+RunSize = tuple[Result, int, int]  # with its files and bytes
 
 
-def output(results: Sequence[Weighed], note: str) -> Output:
+def output(results: Sequence[RunSize], note: str) -> Output:
     total = sum(size for _, _, size in results)
     files = sum(count for _, count, _ in results)
     rows = tuple(
@@ -36,7 +36,7 @@ def output(results: Sequence[Weighed], note: str) -> Output:
     )
 
 
-def packed(outcome: Packed) -> Output:
+def pack_output(outcome: PackReport) -> Output:
     before, after = (human(size, "B") for size in (outcome.bytes, outcome.packed_bytes))
     notes = (f"{run} stays a folder: it is in use or changed meanwhile" for run in outcome.left)
     row = (str(outcome.runs), f"{outcome.files}, {before}", f"{len(outcome.packs)}, {after}")
@@ -47,7 +47,7 @@ def packed(outcome: Packed) -> Output:
     )
 
 
-def _document(results: Sequence[Weighed], note: str) -> dict[str, Any]:
+def _document(results: Sequence[RunSize], note: str) -> dict[str, Any]:
     rows = [
         {"id": r.id, "case": r.case.key, "label": r.label, "files": count, "bytes": size}
         for r, count, size in results

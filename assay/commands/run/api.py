@@ -24,13 +24,13 @@ from assay.core.options import (
     Sweep,
     Tags,
     Trust,
-    older_keywords,
+    accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Procedure, Result, changed_parts
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def run(
     *cases: CaseLike,
     suite: Annotated[
@@ -198,7 +198,7 @@ def run(
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    from assay.measure.from_object import of_keywords
+    from assay.measure.from_object import case_from_kwargs
     from assay.measure.plan import make_plan
     from assay.measure.recorder import run_cases
     from assay.measure.remote import executor
@@ -207,16 +207,16 @@ def run(
     machines = executor(on, need)
     extra = {"example": example, "loss": loss, "targets": targets, "name": name or None}
     extra = {key: value for key, value in extra.items() if value is not None}
-    params = _joined(params, batch_size=batch_size, task=task, seed=seed)
+    params = _join_cases(params, batch_size=batch_size, task=task, seed=seed)
     more: dict[str, Sweep] = dict(mode=mode, precision=precision, compiler=compiler, method=method)
     more |= dict(cuda_graphs=cuda_graphs, data_format=data_format, optimizer=optimizer)
     more |= dict(threads=threads, device=device, devices=devices, python=python, epochs=epochs)
-    options = _joined(options, **more)
+    options = _join_cases(options, **more)
     parts: dict[str, Any] = dict(budget=budget, target=target, timeout=timeout, cold=cold)
     parts |= dict(processes=processes, samples=samples, steps_per_sample=steps_per_sample)
     parts |= dict(latency=latency, communication=communication, metric=metric)
     plan = make_plan(
-        *of_keywords(cases, model, extra, store),
+        *case_from_kwargs(cases, model, extra, store),
         suite=suite,
         backends=backends,
         params=params,
@@ -231,7 +231,7 @@ def run(
     return RunResults(run_cases(plan, store, progress, machines))
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def resume(
     run: str,
     store: StoreUrl = None,
@@ -254,7 +254,7 @@ def _check_model(model: Any, on: str) -> None:
         )
 
 
-def _joined(axes: Axes | None, **more: Sweep) -> Axes | None:
+def _join_cases(axes: Axes | None, **more: Sweep) -> Axes | None:
     """Axes of keywords, overridden by `axes`."""
     named = {name: value for name, value in more.items() if value != ""}
     return {**named, **axes} if named and isinstance(axes, Mapping) else axes or named

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from assay.cli import options, printing
-from assay.cli.command import Keywords, click_command, typed_flags
+from assay.cli.command import Keywords, click_command, flags_typed
 from assay.cli.finish import handle_signals, show_when_done, status, unfair_sentences
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.commands.run import api
 from assay.core.errors import UsageError
 from assay.core.options import Argument, Columns, Flag, Format, Strict
@@ -79,9 +79,9 @@ def command(
     if image:
         return _in_image(image, mounts, any("gpu" in name for name in device), store)
     if plan:
-        check_alone((*cases, *filter(None, (resume,))))
+        check_exclusive((*cases, *filter(None, (resume,))))
         return _run_plan(plan, every, store, format)
-    line = LiveLine()
+    line = ProgressLine()
     check_columns(columns)
     check_cases(cases, suite, resume)
     results = (
@@ -94,7 +94,7 @@ def command(
             line.done(reading.result)
             readings.append(reading)
     if resume and not readings:
-        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
+        options.print_message(f"Nothing was left to measure; to see it: assay show {resume}")
     return 1 if strict and unfair_sentences(readings) else status(readings)
 
 
@@ -109,9 +109,9 @@ def check_cases(cases: Sequence[str], suite: str, resume: str) -> None:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
 
 
-def check_alone(more: Sequence[str]) -> None:
+def check_exclusive(more: Sequence[str]) -> None:
     """Reject other options beside --plan: they would be ignored."""
-    typed = (*more, *typed_flags(but=("plan", "every", "store", "format", "resume")))
+    typed = (*more, *flags_typed(but=("plan", "every", "store", "format", "resume")))
     if typed:
         raise UsageError(
             f"--plan was given with {' '.join(typed)}.",
@@ -137,12 +137,12 @@ def _in_image(image: str, mounts: Sequence[str], gpus: bool, store: str | None) 
 def _run_plan(path: str, every: str, store: str | None, format: str) -> int:
     from assay.commands.schedule.run_plan import run_plan
     from assay.commands.schedule.view import output
-    from assay.stores.read import readings
+    from assay.stores.read import read_results
 
     handle_signals()
-    line = LiveLine()
+    line = ProgressLine()
     night = run_plan(path, every, store, line, line.done)
     line.clear()
-    results = readings(Query(ids=night.runs), store) if night.runs else []
+    results = read_results(Query(ids=night.runs), store) if night.runs else []
     printing.show(output(night, results), format)
     return night.status

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.findings import Quantity, Reading
+from assay.core.findings import Quantity, SummarizedResult
 from assay.core.options import (
     Communication,
     Flag,
@@ -20,7 +20,7 @@ from assay.core.options import (
     StoreUrl,
     Tags,
     Trust,
-    older_keywords,
+    accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query, changed_parts
@@ -29,12 +29,12 @@ from assay.measure import inputs as forms
 from assay.measure import plan as planning
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import run_cases
-from assay.stores.read import readings
+from assay.stores.read import read_results
 
 DEVICES = (1, 2, 4)
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def scale(
     case: CaseLike,
     devices: Sequence[int] = DEVICES,
@@ -77,11 +77,11 @@ def scale(
         "communication": communication,
     }
     changed = changed_parts(parts)
-    plan = planned(case, devices, strong, procedure, trust, label, tags, **changed)
-    return points(list(run_cases(plan, store, progress)))
+    plan = make_scale_plan(case, devices, strong, procedure, trust, label, tags, **changed)
+    return scaling_points(list(run_cases(plan, store, progress)))
 
 
-def planned(
+def make_scale_plan(
     case: CaseLike,
     devices: Sequence[int] = DEVICES,
     strong: bool = False,
@@ -104,7 +104,7 @@ def planned(
             hint="As in: assay scale resnet50@torch --devices 1,2",
         )
     return Plan(
-        cases=tuple(_on(given, count, strong) for count in devices),
+        cases=tuple(_on_devices(given, count, strong) for count in devices),
         procedure=forms.procedure(procedure, parts),
         label=label,
         tags={**safe_tags(dict(tags or {})), "scaling": "strong" if strong else "weak"},
@@ -112,7 +112,7 @@ def planned(
     )
 
 
-def _on(case: Case, devices: int, strong: bool) -> Case:
+def _on_devices(case: Case, devices: int, strong: bool) -> Case:
     one = planning.resolve(case)
     rows = one.params.get("batch_size")
     wanted = {} if strong or not isinstance(rows, int) else {"batch_size": rows * devices}
@@ -131,18 +131,18 @@ def _on(case: Case, devices: int, strong: bool) -> Case:
     )
 
 
-def kept(run: str, home: Home = None) -> list[Reading]:
+def load_scaling(run: str, home: Home = None) -> list[SummarizedResult]:
     """All results of a run of `scale`, so far."""
-    found = readings(Query(ids=(run,)), home)
+    found = read_results(Query(ids=(run,)), home)
     return [one for one in found if one.result.status != "interrupted"]
 
 
-def points(found: Sequence[Reading]) -> tuple[ScalePoint, ...]:
+def scaling_points(found: Sequence[SummarizedResult]) -> tuple[ScalePoint, ...]:
 
     return scaling(found)
 
 
-def scaling(readings: Sequence[Reading]) -> tuple[ScalePoint, ...]:
+def scaling(readings: Sequence[SummarizedResult]) -> tuple[ScalePoint, ...]:
     """By number of devices; efficiency is against one device, where that was measured too."""
     points = sorted((_point(reading) for reading in readings), key=lambda point: point.devices)
     alone = next((point.throughput for point in points if point.devices == 1), None)
@@ -162,7 +162,7 @@ def efficiency(alone: Quantity, together: Quantity, devices: int) -> Quantity:
     """The share of `devices` times the speed of one; the two intervals are independent, so their
     half-widths, as logarithms, add up by squares."""
     value = together.value / (devices * alone.value)
-    reach = math.hypot(_reach(alone), _reach(together)) if devices > 1 else 0.0
+    reach = math.hypot(_reach_devices(alone), _reach_devices(together)) if devices > 1 else 0.0
     return Quantity(
         value=value,
         low=value * math.exp(-reach),
@@ -173,11 +173,11 @@ def efficiency(alone: Quantity, together: Quantity, devices: int) -> Quantity:
     )
 
 
-def _reach(quantity: Quantity) -> float:
+def _reach_devices(quantity: Quantity) -> float:
     return math.log(quantity.high / quantity.low) / 2 if quantity.low > 0 else math.nan
 
 
-def _point(reading: Reading) -> ScalePoint:
+def _point(reading: SummarizedResult) -> ScalePoint:
     result = reading.result
     devices = int(result.case.options.get("devices", 1))
     found = reading.summary.quantities.get("throughput")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.finish import handle_signals, say_kept, status
-from assay.cli.progress import LiveLine
+from assay.cli.finish import handle_signals, print_saved, status
+from assay.cli.progress import ProgressLine
 from assay.commands.scale import api
 from assay.commands.scale.view import output
 from assay.core.errors import UsageError
@@ -46,20 +46,20 @@ def command(
             hint="Try: assay scale mnist-mlp@jax --devices 1,2",
         )
     handle_signals()
-    line = LiveLine()
+    line = ProgressLine()
     if resume:
         results = resume_cases(resume, "scale", store, line)
     else:
-        plan = api.planned(case, _numbers(devices), **keywords)
+        plan = api.make_scale_plan(case, _numbers(devices), **keywords)
         results = run_cases(plan, store, line)
     run = resume
     for reading in results:
         line.done(reading.result)
         run = reading.result.run
     line.clear()
-    readings = api.kept(run, store)
-    printing.show(output(api.points(readings), readings), format)
-    say_kept(readings[0].result.run)
+    readings = api.load_scaling(run, store)
+    printing.show(output(api.scaling_points(readings), readings), format)
+    print_saved(readings[0].result.run)
     return status(readings)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.commands.scale.api import ScalePoint
-from assay.core.findings import Output, Quantity, Reading, Table
+from assay.core.findings import Output, Quantity, SummarizedResult, Table
 from assay.core.records import SCHEMA
 from assay.core.units import human
 from assay.reporting.warnings import notes
@@ -16,7 +16,7 @@ COLUMNS = ("devices", "items a step", "throughput", "per device", "efficiency", 
 COMMUNICATION = "communication"
 
 
-def output(points: Sequence[ScalePoint], readings: Sequence[Reading]) -> Output:
+def output(points: Sequence[ScalePoint], readings: Sequence[SummarizedResult]) -> Output:
     ordered = sorted(readings, key=lambda one: [p.result for p in points].index(one.result.id))
     names = [f"{point.devices} devices" for point in points]
     more = (COMMUNICATION,) if any(point.communication for point in points) else ()
@@ -27,7 +27,7 @@ def output(points: Sequence[ScalePoint], readings: Sequence[Reading]) -> Output:
                 columns=(*columns, "status"),
                 rows=tuple(_row(point, bool(more)) for point in points),
                 numeric=frozenset(columns),
-                notes=(*notes(ordered, names), *_untold(ordered, names)),
+                notes=(*notes(ordered, names), *_unknown_note(ordered, names)),
             ),
         ),
         document={
@@ -56,7 +56,7 @@ def _percent(quantity: Quantity | None) -> str:
     return f"{quantity.value:.1f}%" if quantity else ""
 
 
-def _untold(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
+def _unknown_note(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
     """Why a share of communication that was asked for is not there."""
     found = zip(
         names, (reading.result.facts.get(COMMUNICATION) for reading in readings), strict=True

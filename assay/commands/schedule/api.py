@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Annotated
 
 from assay.commands.schedule import plan_file, run_log
-from assay.commands.schedule.run_log import NightLine
-from assay.commands.schedule.timers import KINDS, Scheduled, files, when
+from assay.commands.schedule.run_log import PlanRunLine
+from assay.commands.schedule.timers import KINDS, Scheduled, files, parse_time
 from assay.core import settings
 from assay.core.errors import UsageError
-from assay.core.options import Flag, StoreUrl, older_keywords
+from assay.core.options import Flag, StoreUrl, accept_old_keywords
 from assay.core.settings import Home
 
 _SECRET = "env:"
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def schedule(
     plan: Annotated[str | Path, Flag("Plan file to run.", "FILE", required=True)],
     every: Annotated[str, Flag("Interval of the schedule.", "hour|night|week")] = "night",
@@ -33,18 +33,18 @@ def schedule(
     >>> for name, text in assay.schedule("plan.toml", kind="systemd").items():
     ...     print(name, text, sep="\\n")
     """
-    return files(kind, _scheduled(plan, every, at, store))
+    return files(kind, _make_scheduled(plan, every, at, store))
 
 
-@older_keywords(home="store")
-def kept_nights(plan: str | Path, every: str = "", store: StoreUrl = None) -> list[NightLine]:
+@accept_old_keywords(home="store")
+def scheduled_runs(plan: str | Path, every: str = "", store: StoreUrl = None) -> list[PlanRunLine]:
     """Past runs of a plan file, oldest first. With `every`, a missed run is the last, with a
     finding that says so."""
     if every:
-        when(every, "0:00")
+        parse_time(every, "0:00")
     name, now = plan_file.read(plan).name, datetime.now(UTC)
     nights = run_log.lines(name, store)
-    trouble = run_log.trouble(nights, every, now)
+    trouble = run_log.problems(nights, every, now)
     if not nights and every:
         raise UsageError(
             f"The plan {name} has never run.",
@@ -52,12 +52,12 @@ def kept_nights(plan: str | Path, every: str = "", store: StoreUrl = None) -> li
         )
     if trouble:
         stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        nights.append(NightLine(started=stamp, ended=stamp, status=1, findings=tuple(trouble)))
+        nights.append(PlanRunLine(started=stamp, ended=stamp, status=1, findings=tuple(trouble)))
     return nights
 
 
-def _scheduled(plan: str | Path, every: str, at: str, home: Home) -> Scheduled:
-    hour, minute = when(every, at)
+def _make_scheduled(plan: str | Path, every: str, at: str, home: Home) -> Scheduled:
+    hour, minute = parse_time(every, at)
     definition, path = plan_file.read(plan), Path(plan).expanduser().absolute()
     store = settings.place(home)
     command = (sys.executable, "-m", "assay", "run", "--plan", str(path), "--every", every)

@@ -7,7 +7,7 @@ from typing import Annotated
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
 from assay.commands.schedule import api, plan_file
-from assay.commands.schedule.view import nights_output
+from assay.commands.schedule.view import runs_output
 from assay.core.files import user_file, user_path
 from assay.core.options import Flag, Format
 
@@ -39,15 +39,15 @@ def command(
     reports an earlier run that was missed or never ended.
     """
     if status:
-        nights = api.kept_nights(plan, every, store)
-        printing.show(nights_output(plan_file.read(plan).name, nights), format)
+        nights = api.scheduled_runs(plan, every, store)
+        printing.show(runs_output(plan_file.read(plan).name, nights), format)
         return int(bool(nights and nights[-1].status))
     files = api.schedule(**keywords)
     if write:
         for name, text in files.items():
             with user_file(user_path(write) / name) as temporary:
                 temporary.write_text(text)
-            options.say(f"written: {user_path(write) / name}")
+            options.print_message(f"written: {user_path(write) / name}")
     elif format == "json":
         printing.put_document(files)
     else:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.errors import UsageError, nearest
+from assay.core.errors import UsageError, nearest_name
 from assay.core.files import user_path
 from assay.core.records import Procedure, Value
 from assay.platforms.sinks.records import Sinks
@@ -151,6 +151,6 @@ def _invalid(path: Path, message: str) -> UsageError:
 
 
 def _unknown(name: str, known: tuple[str, ...], where: str) -> UsageError:
-    near = nearest(name, known)
+    near = nearest_name(name, known)
     hint = f"Did you mean '{near}'?" if near else f"It has: {', '.join(known)}."
     return UsageError(f"{where} of the plan file has no '{name}'.", hint=hint)

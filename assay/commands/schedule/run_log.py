@@ -15,9 +15,9 @@ from typing import Literal
 
 import msgspec
 
-from assay.commands.check.api import Checked
+from assay.commands.check.api import CheckReport
 from assay.core import settings
-from assay.core.corrupt import writing
+from assay.core.corrupt import explain_write_errors
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA
 from assay.core.settings import Home
@@ -34,10 +34,10 @@ def folder(plan: str, home: Home) -> Path:
 
 
 @contextmanager
-def only_one(plan: str, home: Home) -> Iterator[None]:
+def lock_plan(plan: str, home: Home) -> Iterator[None]:
     """Lock the plan: two runs at a time would disturb each other."""
     directory = folder(plan, home)
-    with writing(directory):
+    with explain_write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     with open(directory / "lock", "ab") as file:
         try:
@@ -49,10 +49,10 @@ def only_one(plan: str, home: Home) -> Iterator[None]:
         yield
 
 
-def write(plan: str, home: Home, line: NightLine) -> None:
+def write(plan: str, home: Home, line: PlanRunLine) -> None:
     """One whole line at the end, on the disk when this returns."""
     path = folder(plan, home) / "nights.jsonl"
-    with writing(path):
+    with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "ab") as file:
             file.write(msgspec.json.encode(line) + b"\n")
@@ -60,38 +60,38 @@ def write(plan: str, home: Home, line: NightLine) -> None:
             os.fsync(file.fileno())
 
 
-def lines(plan: str, home: Home) -> list[NightLine]:
+def lines(plan: str, home: Home) -> list[PlanRunLine]:
     """Every run, oldest first: its last line."""
     path = folder(plan, home) / "nights.jsonl"
     if not path.is_file():
         return []
-    nights: dict[str, NightLine] = {}
+    nights: dict[str, PlanRunLine] = {}
     for text in path.read_bytes().splitlines():
         try:
-            line = msgspec.json.decode(text, type=NightLine)
+            line = msgspec.json.decode(text, type=PlanRunLine)
         except msgspec.DecodeError:  # cut by a lost machine
             continue
         nights[line.started] = line
     return list(nights.values())
 
 
-def trouble(nights: list[NightLine], every: str, now: datetime) -> list[str]:
+def problems(nights: list[PlanRunLine], every: str, now: datetime) -> list[str]:
     """Problems of the runs so far, each in a sentence: missed, or started and never ended."""
     if not nights:
         return []
     problems = []
     last = nights[-1]
     if not last.ended:
-        problems.append(f"the {_word(every)} of {last.started} began, but never ended")
-    missed = _missed(last, every, now)
+        problems.append(f"the {_status_word(every)} of {last.started} began, but never ended")
+    missed = _missed_runs(last, every, now)
     if missed:
-        words = f"{missed} {_word(every)}{'s' if missed > 1 else ''}"
+        words = f"{missed} {_status_word(every)}{'s' if missed > 1 else ''}"
         was = "were" if missed > 1 else "was"
         problems.append(f"{words} {was} missed: the last began at {last.started}")
     return problems
 
 
-def _missed(last: NightLine, every: str, now: datetime) -> int:
+def _missed_runs(last: PlanRunLine, every: str, now: datetime) -> int:
     """Half of the interval is leeway: a machine may be slow to start, or be asleep for a while."""
     if not every:
         return 0
@@ -99,11 +99,11 @@ def _missed(last: NightLine, every: str, now: datetime) -> int:
     return max(0, int(passed / SECONDS[every] + 0.5) - 1)
 
 
-def _word(every: str) -> str:
+def _status_word(every: str) -> str:
     return every or "night"
 
 
-class NightLine(msgspec.Struct, frozen=True, kw_only=True):
+class PlanRunLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the log: a run started, or ended with these findings."""
 
     started: str  # UTC, ISO 8601: identifies the run
@@ -113,7 +113,7 @@ class NightLine(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[str, ...] = ()
 
 
-class Night(msgspec.Struct, frozen=True, kw_only=True):
+class PlanRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a plan file."""
 
     plan: str  # its name
@@ -122,7 +122,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...] = ()
     results: dict[str, str] = {}  # id → how it ended
     findings: tuple[str, ...] = ()  # what went wrong, each in a sentence
-    checked: Checked | None = None
+    checked: CheckReport | None = None
     uploads: tuple[Upload, ...] = ()
     alerts: tuple[str, ...] = ()  # how each alert fared, in words
     status: int = 0

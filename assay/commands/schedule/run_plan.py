@@ -12,11 +12,11 @@ import msgspec
 from assay.commands.bench import api
 from assay.commands.check import alerts as alerting
 from assay.commands.check import api as check
-from assay.commands.check.api import Checked
+from assay.commands.check.api import CheckReport
 from assay.commands.schedule import plan_file, run_log
 from assay.commands.schedule.plan_file import BenchPart, PlanFile
-from assay.commands.schedule.run_log import Night, NightLine
-from assay.commands.schedule.timers import when
+from assay.commands.schedule.run_log import PlanRun, PlanRunLine
+from assay.commands.schedule.timers import parse_time
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
 from assay.core.progress import ProgressCallback, ignore
@@ -31,7 +31,7 @@ from assay.measure.recorder import run_cases
 from assay.platforms.sinks.records import Upload
 from assay.platforms.sinks.upload import check_sinks, upload
 
-BAD = frozenset({"failed", "crashed", "timeout", "out-of-memory"})
+FAILED_STATUSES = frozenset({"failed", "crashed", "timeout", "out-of-memory"})
 EndedCallback = Callable[[Result], None]  # called with each result once it is kept
 
 
@@ -41,7 +41,7 @@ def run_plan(
     home: Home = None,
     progress: ProgressCallback = ignore,
     ended: EndedCallback = ignore,
-) -> Night:
+) -> PlanRun:
     """Run a plan file: measure, check, alert. A failure is a finding, and the rest continues.
 
     With `every` (hour, night, week) a missed run is a finding too.
@@ -50,16 +50,16 @@ def run_plan(
     >>> print(night.status, night.findings)
     """
     plan = plan_file.read(path)
-    targets = _checked(plan, every)
+    targets = _run_check(plan, every)
     cases = _cases(plan)
-    with run_log.only_one(plan.name, home):
+    with run_log.lock_plan(plan.name, home):
         now = datetime.now(UTC)
-        late = run_log.trouble(run_log.lines(plan.name, home), every, now)
-        run_log.write(plan.name, home, NightLine(started=_text(now)))
-        return _carried_out(_Carried(plan, cases, targets, home, progress, ended), now, late)
+        late = run_log.problems(run_log.lines(plan.name, home), every, now)
+        run_log.write(plan.name, home, PlanRunLine(started=_text(now)))
+        return _run_parts(_PlanProgress(plan, cases, targets, home, progress, ended), now, late)
 
 
-class _Carried:
+class _PlanProgress:
     """A run of a plan in progress."""
 
     def __init__(
@@ -76,7 +76,7 @@ class _Carried:
         self.findings: list[str] = []
         self.failed: list[str] = []
         self.results: dict[str, str] = {}
-        self.checked: Checked | None = None
+        self.checked: CheckReport | None = None
         self.uploads: tuple[Upload, ...] = ()
 
     @property
@@ -120,7 +120,7 @@ class _Carried:
     def _keep(self, result: Result) -> None:
         self.results[result.id] = result.status
         self.ended(result)
-        if result.status in BAD:
+        if result.status in FAILED_STATUSES:
             self.failed.append(f"{result.case.key}: {result.status}: {result.reason}".rstrip(": "))
 
     def _run(self) -> Iterator[Result]:
@@ -145,7 +145,7 @@ class _Carried:
         yield from (benched.result for benched in trials)
 
 
-def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
+def _run_parts(night: _PlanProgress, now: datetime, late: list[str]) -> PlanRun:
     complete = False
     try:
         night.measure()
@@ -157,7 +157,7 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
         if not complete:
             findings = (*findings, "it was interrupted")
         ended = _text(datetime.now(UTC))
-        line = NightLine(
+        line = PlanRunLine(
             started=_text(now),
             ended=ended,
             status=night.status if complete else 130,
@@ -165,7 +165,7 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
             findings=findings,
         )
         run_log.write(night.plan.name, night.home, line)
-    summary = Night(
+    summary = PlanRun(
         plan=night.plan.name,
         started=line.started,
         ended=ended,
@@ -176,10 +176,10 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
         uploads=night.uploads,
         status=night.status,
     )
-    return msgspec.structs.replace(summary, alerts=tuple(_alerted(summary, night.targets)))
+    return msgspec.structs.replace(summary, alerts=tuple(_send_alerts(summary, night.targets)))
 
 
-def _alerted(night: Night, targets: tuple[str, ...]) -> list[str]:
+def _send_alerts(night: PlanRun, targets: tuple[str, ...]) -> list[str]:
     from assay.commands.schedule.view import alert_text
 
     if not targets or not (night.findings or night.status):
@@ -187,10 +187,10 @@ def _alerted(night: Night, targets: tuple[str, ...]) -> list[str]:
     return alerting.send_all(targets, alert_text(night), codec.encode(night))
 
 
-def _checked(plan: PlanFile, every: str) -> tuple[str, ...]:
+def _run_check(plan: PlanFile, every: str) -> tuple[str, ...]:
     """Check the plan before the first case; returns the targets of alerts."""
     if every:
-        when(every, "0:00")
+        parse_time(every, "0:00")
     if plan.check:
         from assay.stats.gate import parse_threshold
 

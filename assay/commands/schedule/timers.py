@@ -8,7 +8,7 @@ import shlex
 from typing import NamedTuple
 
 from assay.commands.schedule.run_log import SECONDS
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 
 KINDS = ("cron", "systemd", "github-actions")
 _CALENDAR = {  # of systemd.time(7)
@@ -36,10 +36,10 @@ class Scheduled(NamedTuple):
     secrets: tuple[str, ...] = ()  # variables whose values are secret
 
 
-def when(every: str, at: str) -> tuple[int, int]:
+def parse_time(every: str, at: str) -> tuple[int, int]:
     """Hour and minute, checked."""
     if every not in SECONDS:
-        raise unknown("schedule", every, SECONDS)
+        raise unknown_name_error("schedule", every, SECONDS)
     match = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)", at)
     if not match:
         raise UsageError(f"'{at}' is no time of day.", hint="As in: --at 02:30")
@@ -49,7 +49,7 @@ def when(every: str, at: str) -> tuple[int, int]:
 def files(kind: str, what: Scheduled) -> dict[str, str]:
     """The files of a schedule, each with the name it goes by."""
     if kind not in KINDS:
-        raise unknown("kind of schedule", kind, KINDS)
+        raise unknown_name_error("kind of schedule", kind, KINDS)
     for text in (*what.command, what.folder, what.plan):
         if not text.isprintable():  # a new line would be a line of its own there
             raise UsageError(f"{text!r} has control characters in it.", hint="Rename it.")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.commands.check import view
-from assay.commands.schedule.run_log import Night, NightLine
-from assay.core.findings import Output, Reading, Table
+from assay.commands.schedule.run_log import PlanRun, PlanRunLine
+from assay.core.findings import Output, SummarizedResult, Table
 from assay.core.records import SCHEMA
 from assay.reporting import results
 
 
-def output(night: Night, readings: Sequence[Reading]) -> Output:
+def output(night: PlanRun, readings: Sequence[SummarizedResult]) -> Output:
     """Results, checks, findings."""
     tables = [results.table(readings)] if readings else []
     if night.checked:
@@ -29,14 +29,14 @@ def output(night: Night, readings: Sequence[Reading]) -> Output:
     return Output(tables=tuple(tables), document=msgspec.to_builtins(night))
 
 
-def headline(night: Night) -> str:
+def headline(night: PlanRun) -> str:
     bad = len(night.findings)
     ended = f"{len(night.results)} results"
     what = f"{bad} finding{'s' if bad > 1 else ''}" if bad else "nothing went wrong"
     return f"plan {night.plan} of {night.started}: {ended}, {what}"
 
 
-def alert_text(night: Night) -> str:
+def alert_text(night: PlanRun) -> str:
     """For a chat or a mail: what went wrong first, then what the check says."""
     lines = [f"assay: {headline(night)}", *night.findings[:20]]
     if night.checked:
@@ -44,7 +44,7 @@ def alert_text(night: Night) -> str:
     return "\n".join(lines)
 
 
-def nights_output(name: str, nights: Sequence[NightLine]) -> Output:
+def runs_output(name: str, nights: Sequence[PlanRunLine]) -> Output:
     rows = tuple(
         (night.started, night.ended or "never", str(night.status), " ".join(night.runs), text)
         for night in nights

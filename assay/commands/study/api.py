@@ -18,7 +18,7 @@ import msgspec
 from assay.core import registry
 from assay.core.contracts import Store, Study
 from assay.core.errors import EndingError, StoreError, UsageError
-from assay.core.findings import Reading, Table, Unlikeness
+from assay.core.findings import Mismatch, SummarizedResult, Table
 from assay.core.options import (
     Argument,
     Backends,
@@ -28,26 +28,26 @@ from assay.core.options import (
     Seconds,
     StoreUrl,
     Trust,
-    older_keywords,
+    accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query, Result, Samples, Value
-from assay.core.registry import open_store, opening
+from assay.core.registry import backends_for, open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
 from assay.measure.case import HeatEntry, check_supported, measure_case
-from assay.measure.heat import TOGETHER, Heat, run_heat
+from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
 from assay.measure.inputs import backend_names
-from assay.measure.recorder import Run, made_by_verb, new_run, resumable, resumed_run
-from assay.stats.estimates import so_far
+from assay.measure.recorder import Run, check_resumable, find_run_of_command, new_run, reopen_run
+from assay.stats.estimates import running_estimate
 from assay.stats.roofline import Floor
-from assay.stats.stopping import FIRST, narrow
+from assay.stats.stopping import FIRST, is_narrow
 from assay.stats.summary import summarize
 from assay.workloads import studies
 
 ROUNDS = 3  # visits of a case, each in a fresh process: with two an interval says next to nothing
-FEWEST_SECONDS = 0.2  # of sampling in one visit
+MIN_SECONDS = 0.2  # of sampling in one visit
 
 
 class StudyRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class StudyRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.rounds * len(self.plan.cases)
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def study(
     name: Annotated[str, Argument(complete="studies")],
     extras: Sequence[str] = (),
@@ -82,7 +82,7 @@ def study(
     label: Label = "",
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-) -> list[Reading]:
+) -> list[SummarizedResult]:
     """All of a study in one call.
 
     >>> for reading in assay.study("vgg16", size="small", budget=60):
@@ -101,8 +101,8 @@ def study(
         trust=trust,
         label=label,
     )
-    results = list(begin(asked, store, progress))
-    return kept(results[0].run, store)[1]
+    results = list(begin_study(asked, store, progress))
+    return load_study(results[0].run, store)[1]
 
 
 def request(
@@ -130,7 +130,7 @@ def request(
     share = seconds / rounds / max(1, sum(not _refusal(case) for case in cases))
     made_plan = Plan(
         cases=cases,
-        procedure=Procedure(budget=max(FEWEST_SECONDS, share), timeout=limit, cold=cold),
+        procedure=Procedure(budget=max(MIN_SECONDS, share), timeout=limit, cold=cold),
         label=label,
         tags={"study": name, "size": size or usual, "rounds": str(rounds)},
         verb="study",
@@ -138,56 +138,58 @@ def request(
     return StudyRequest(name=name, study=made, plan=made_plan, rounds=rounds)
 
 
-def begin(
+def begin_study(
     request: StudyRequest, home: Home = None, progress: ProgressCallback = ignore
 ) -> Iterator[Result]:
     """Measure all of it; every visit is kept, then yielded."""
     with new_run(request.plan, home) as run:
-        yield from _measured(request, run, progress)
+        yield from _run_rounds(request, run, progress)
 
 
 def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
     """What a study's run still lacks, into the same run."""
-    return _resumed(resumable(run, "study", home), home, progress)
+    return _resume(check_resumable(run, "study", home), home, progress)
 
 
-def kept(run: str, home: Home = None) -> tuple[StudyRequest, list[Reading]]:
+def load_study(run: str, home: Home = None) -> tuple[StudyRequest, list[SummarizedResult]]:
     """A study's run as it stands: a reading for each case, over all its processes."""
-    name = made_by_verb(run, "study", home)
+    name = find_run_of_command(run, "study", home)
     with closing(open_store(home)) as store:
-        return kept_in(store, name)
+        return read_study(store, name)
 
 
-def kept_in(store: Store, run: str) -> tuple[StudyRequest, list[Reading]]:
+def read_study(store: Store, run: str) -> tuple[StudyRequest, list[SummarizedResult]]:
     """Likewise of a store that is open, by the run's whole name."""
-    from assay.stats.pooling import pooled
+    from assay.stats.pooling import pool_results
 
-    request = _request_of(store, run)
-    found = {r.case.key: r for r in pooled(store.results(Query(ids=(run,))))}
+    request = _stored_request(store, run)
+    found = {r.case.key: r for r in pool_results(store.results(Query(ids=(run,))))}
     ordered = [found[case.key] for case in request.plan.cases if case.key in found]
-    return request, [Reading(result=result, summary=summarize(result)) for result in ordered]
+    return request, [
+        SummarizedResult(result=result, summary=summarize(result)) for result in ordered
+    ]
 
 
-def findings(readings: Sequence[Reading]) -> Studied:
+def findings(readings: Sequence[SummarizedResult]) -> StudySummary:
     """What differs, the floor, and what each option gains."""
     from assay.stats import option_effects, roofline
     from assay.stats.fairness import checks
 
     floors = (roofline.floor(reading.result) for reading in readings)
     effects = option_effects.option_effects(readings)
-    return Studied(
+    return StudySummary(
         mismatches=tuple(checks.differences(reading.result for reading in readings)),
         floor=next(filter(None, floors), None),
         option_effects=option_effects.effects_table(effects) if effects else None,
     )
 
 
-def _resumed(name: str, home: Home, progress: ProgressCallback) -> Iterator[Result]:
-    with resumed_run(name, home) as run:
-        yield from _measured(_request_of(run.store, name), run, progress)
+def _resume(name: str, home: Home, progress: ProgressCallback) -> Iterator[Result]:
+    with reopen_run(name, home) as run:
+        yield from _run_rounds(_stored_request(run.store, name), run, progress)
 
 
-def _measured(request: StudyRequest, run: Run, progress: ProgressCallback) -> Iterator[Result]:
+def _run_rounds(request: StudyRequest, run: Run, progress: ProgressCallback) -> Iterator[Result]:
     rounds = Rounds(request.plan.cases, request.rounds, run.name, run.results())
     for _, readings in run.record(_groups(rounds, run, progress)):
         yield from (reading.result for reading in readings)
@@ -197,13 +199,13 @@ def _groups(
     rounds: Rounds, run: Run, progress: ProgressCallback
 ) -> Iterator[tuple[None, list[Result]]]:
     while group := rounds.next_group():
-        results = list(_visited(group, rounds, run, progress))
+        results = list(_visited_cases(group, rounds, run, progress))
         for result in results:
             rounds.add_result(result)
         yield None, results
 
 
-def _visited(
+def _visited_cases(
     group: Sequence[Case], rounds: Rounds, run: Run, progress: ProgressCallback
 ) -> Iterator[Result]:
     """Several take turns; who cannot, for lack of memory or of others, comes again alone."""
@@ -236,7 +238,7 @@ def _is_open(parts: Sequence[Samples], procedure: Procedure) -> bool:
     values = [value for part in parts for value in part.values]
     if sum(sum(part.values) * part.steps for part in parts) >= procedure.budget:
         return False
-    return len(values) < FIRST or not narrow(so_far(values), procedure.target)
+    return len(values) < FIRST or not is_narrow(running_estimate(values), procedure.target)
 
 
 def _cases(
@@ -251,7 +253,7 @@ def _cases(
     axes |= {name: (value,) for name, value in options.items()}
     names = backends or [
         name
-        for name in opening(registry.workload(study.workload))
+        for name in backends_for(registry.workload(study.workload))
         if axes.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
     ]
     found: list[Case] = []
@@ -283,7 +285,7 @@ def _refusal(case: Case) -> str:
     return ""
 
 
-def _request_of(store: Store, run: str) -> StudyRequest:
+def _stored_request(store: Store, run: str) -> StudyRequest:
     """What a run was begun with."""
     made = store.plan(run)
     name, rounds = made.tags.get("study", ""), made.tags.get("rounds", "")
@@ -318,7 +320,7 @@ class Rounds:
             return [case for case in self._cases if case.key == key]
         if not self._queue:
             self._queue = self._next_round()
-        group, self._queue = self._queue[:TOGETHER], self._queue[TOGETHER:]
+        group, self._queue = self._queue[:MAX_OPEN_CASES], self._queue[MAX_OPEN_CASES:]
         return group
 
     def retry_solo(self, case: Case) -> None:
@@ -346,9 +348,11 @@ class Rounds:
         return self._random.sample(due, len(due))
 
 
-class Studied(msgspec.Struct, frozen=True, kw_only=True):
+class StudySummary(msgspec.Struct, frozen=True, kw_only=True):
     """What follows from a study's readings together."""
 
-    mismatches: tuple[Unlikeness, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
     floor: Floor | None = None
-    option_effects: Table | None = None  # what each option gains; None: no two cases differ in one alone
+    option_effects: Table | None = (
+        None  # what each option gains; None: no two cases differ in one alone
+    )

@@ -7,12 +7,12 @@ from typing import Annotated, NamedTuple
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.finish import handle_signals, say_kept, say_uploads, status, unfair_sentences
-from assay.cli.progress import LiveLine
+from assay.cli.finish import handle_signals, print_saved, print_uploads, status, unfair_sentences
+from assay.cli.progress import ProgressLine
 from assay.commands.study import api
 from assay.core import units
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.options import Flag, Format, Strict
 from assay.core.records import Result
 
@@ -52,20 +52,20 @@ def command(
     handle_signals()
     shown = Shown(name, store, format)
     keywords |= {"extras": ["bn"] if bn else []}
-    run = _resumed(shown, resume) if resume else _begun(shown, keywords)
-    request, readings = api.kept(run, store)
+    run = _resume(shown, resume) if resume else _begin(shown, keywords)
+    request, readings = api.load_study(run, store)
     unfair = unfair_sentences(readings) if strict else []
     if not unfair:
         _print(request, readings, format)
-    options.say(*unfair)
-    say_kept(run)
-    say_uploads(run, store)
+    options.print_message(*unfair)
+    print_saved(run)
+    print_uploads(run, store)
     return 1 if unfair else status(readings)
 
 
 def show(run: str, home: str | None, form: str) -> None:
     """A study that was made before, as far as it came."""
-    request, readings = api.kept(run, home)
+    request, readings = api.load_study(run, home)
     if not readings:
         raise UsageError(
             f"{run} has no result yet.", hint=f"assay study {request.name} --resume {run}"
@@ -73,32 +73,32 @@ def show(run: str, home: str | None, form: str) -> None:
     _print(request, readings, form)
 
 
-def _begun(shown: Shown, keywords: Keywords) -> str:
+def _begin(shown: Shown, keywords: Keywords) -> str:
     request = api.request(**keywords)
     sampling = units.human(request.plan.procedure.budget * request.visits, "s")
-    options.say(
+    options.print_message(
         f"{len(request.plan.cases)} cases, at most {request.visits} processes and {sampling} of "
         "sampling; opening and compiling come on top"
     )
-    line = LiveLine()
-    results = api.begin(request, shown.store, line)
-    return _followed(results, line, shown, f" of at most {request.visits}")
+    line = ProgressLine()
+    results = api.begin_study(request, shown.store, line)
+    return _print_progress(results, line, shown, f" of at most {request.visits}")
 
 
-def _resumed(shown: Shown, resume: str) -> str:
-    request, readings = api.kept(resume, shown.store)
+def _resume(shown: Shown, resume: str) -> str:
+    request, readings = api.load_study(resume, shown.store)
     if request.name != shown.name:
         raise UsageError(
             f"Run {resume} is a study of {request.name}, not of {shown.name}.",
             hint=f"assay study {request.name} --resume {resume}",
         )
-    line = LiveLine()
+    line = ProgressLine()
     results = api.resume(resume, shown.store, line)
     known = readings[0].result.run if readings else resume
-    return _followed(results, line, shown, " more") or known
+    return _print_progress(results, line, shown, " more") or known
 
 
-def _followed(results: Iterator[Result], line: LiveLine, shown: Shown, more: str) -> str:
+def _print_progress(results: Iterator[Result], line: ProgressLine, shown: Shown, more: str) -> str:
     """Tells each visit as it ends, and what is known when it is cut short; the run, if any."""
     run = ""
     try:
@@ -108,12 +108,12 @@ def _followed(results: Iterator[Result], line: LiveLine, shown: Shown, more: str
     except KeyboardInterrupt:
         if run:
             show(run, shown.store, shown.format)
-            say_kept(run, f"study {shown.name}")
+            print_saved(run, f"study {shown.name}")
         raise
     return run
 
 
-def _print(request: api.StudyRequest, readings: list[Reading], form: str) -> None:
+def _print(request: api.StudyRequest, readings: list[SummarizedResult], form: str) -> None:
     from assay.commands.study.view import output
 
     found = api.findings(readings)

@@ -9,20 +9,22 @@ from typing import Any
 
 import msgspec
 
-from assay.commands.study.api import Studied
+from assay.commands.study.api import StudySummary
 from assay.core.contracts import Study, Variant
-from assay.core.findings import Output, Quantity, Reading, Table, Unlikeness
+from assay.core.findings import Mismatch, Output, Quantity, SummarizedResult, Table
 from assay.core.records import Value
 from assay.core.units import human
 from assay.reporting import results
 from assay.reporting.timings import fairness_notes
 from assay.stats.roofline import Floor
 
-FOUND = ("cpu", "gpu0", "cpus_allowed")  # of the machine, in the note that names it
+FINDING_WORDS = ("cpu", "gpu0", "cpus_allowed")  # of the machine, in the note that names it
 FRAMEWORKS = ("torch", "jax", "tensorflow", "tensorflow_cpu", "keras")
 
 
-def output(name: str, study: Study, readings: Sequence[Reading], found: Studied) -> Output:
+def output(
+    name: str, study: Study, readings: Sequence[SummarizedResult], found: StudySummary
+) -> Output:
     tables = study_tables(study, readings, found.floor, found.mismatches)
     document = results.results_document(readings, found.mismatches) | study_document(name, found)
     return Output(
@@ -34,12 +36,12 @@ def output(name: str, study: Study, readings: Sequence[Reading], found: Studied)
 
 def study_tables(
     study: Study,
-    readings: Sequence[Reading],
+    readings: Sequence[SummarizedResult],
     floor: Floor | None = None,
-    unlike: Sequence[Unlikeness] = (),
+    unlike: Sequence[Mismatch] = (),
 ) -> list[Table]:
     """A table for each variant that was asked for; what is true of all stands under the last."""
-    parts: dict[str, list[Reading]] = defaultdict(list)
+    parts: dict[str, list[SummarizedResult]] = defaultdict(list)
     for reading in readings:
         parts[variant_of(study, reading).title].append(reading)
     tables = [_table(study, title, some, floor) for title, some in parts.items()]
@@ -49,10 +51,10 @@ def study_tables(
         *(fairness_notes(unlike) or ("no difference between contenders was found",)),
         *_machine(readings),
     )
-    return [table if table is not tables[-1] else _noted(table, notes) for table in tables]
+    return [table if table is not tables[-1] else _note_marks(table, notes) for table in tables]
 
 
-def study_document(name: str, found: Studied) -> dict[str, Any]:
+def study_document(name: str, found: StudySummary) -> dict[str, Any]:
     """What a study's JSON has beside its results."""
     effects = found.option_effects or Table(columns=(), rows=())
     return {
@@ -63,15 +65,17 @@ def study_document(name: str, found: Studied) -> dict[str, Any]:
     }
 
 
-def variant_of(study: Study, reading: Reading) -> Variant:
+def variant_of(study: Study, reading: SummarizedResult) -> Variant:
     """The one with the most parameters that are the case's own."""
     params = reading.result.case.params
     fitting = [v for v in study.variants if all(params.get(k) == v.params[k] for k in v.params)]
     return max(fitting, key=lambda variant: len(variant.params))
 
 
-def _table(study: Study, title: str, readings: Sequence[Reading], floor: Floor | None) -> Table:
-    rows: dict[tuple[str, str], dict[Value, Reading]] = defaultdict(dict)
+def _table(
+    study: Study, title: str, readings: Sequence[SummarizedResult], floor: Floor | None
+) -> Table:
+    rows: dict[tuple[str, str], dict[Value, SummarizedResult]] = defaultdict(dict)
     for reading in readings:
         case = reading.result.case
         row = (case.backend, str(case.options[study.rows[0]]))
@@ -86,7 +90,7 @@ def _table(study: Study, title: str, readings: Sequence[Reading], floor: Floor |
                 *row,
                 *(_cell(cells.get(value)) for value in values),
                 _ratio(cells.get(values[-1]), cells.get(values[0])),
-                _above(list(cells.values()), floor),
+                _is_above(list(cells.values()), floor),
             )
             for row, cells in rows.items()
         ),
@@ -95,7 +99,7 @@ def _table(study: Study, title: str, readings: Sequence[Reading], floor: Floor |
     )
 
 
-def _cell(reading: Reading | None) -> str:
+def _cell(reading: SummarizedResult | None) -> str:
     if reading is None:
         return ""
     step = _step(reading)
@@ -106,21 +110,21 @@ def _cell(reading: Reading | None) -> str:
     return f"{human(step.value, 's')} [{human(step.low, 's')}, {human(step.high, 's')}]"
 
 
-def _ratio(one: Reading | None, other: Reading | None) -> str:
+def _ratio(one: SummarizedResult | None, other: SummarizedResult | None) -> str:
     above, below = one and _step(one), other and _step(other)
     return f"{above.value / below.value:.2f}" if above and below else ""
 
 
-def _above(readings: Sequence[Reading], floor: Floor | None) -> str:
+def _is_above(readings: Sequence[SummarizedResult], floor: Floor | None) -> str:
     steps = [step.value for reading in readings if (step := _step(reading))]
     return f"{min(steps) / floor.seconds:.1f}" if steps and floor and floor.seconds else ""
 
 
-def _step(reading: Reading) -> Quantity | None:
+def _step(reading: SummarizedResult) -> Quantity | None:
     return reading.summary.quantities.get("step_time")
 
 
-def _endings(readings: Sequence[Reading]) -> Iterator[str]:
+def _endings(readings: Sequence[SummarizedResult]) -> Iterator[str]:
     """Every reason once, with those that it ended."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for reading in readings:
@@ -153,7 +157,7 @@ def _floor_notes(floor: Floor | None) -> Iterator[str]:
     )
 
 
-def _machine(readings: Sequence[Reading]) -> Iterator[str]:
+def _machine(readings: Sequence[SummarizedResult]) -> Iterator[str]:
     opened = [r.result for r in readings if r.result.facts]
     if not opened:
         return
@@ -161,15 +165,15 @@ def _machine(readings: Sequence[Reading]) -> Iterator[str]:
     for result in opened:
         packages |= {k: v for k, v in result.environment.packages.items() if k in FRAMEWORKS}
     machine = opened[0].environment.machine
-    parts = [f"{name} {machine[name]}" for name in FOUND if machine.get(name)]
+    parts = [f"{name} {machine[name]}" for name in FINDING_WORDS if machine.get(name)]
     parts += [f"{name} {version}" for name, version in sorted(packages.items())]
     yield f"measured {opened[0].started[:10]} on {', '.join(parts)}; a case of it: {_key(readings)}"
 
 
-def _key(readings: Sequence[Reading]) -> str:
+def _key(readings: Sequence[SummarizedResult]) -> str:
     """Of the first, which has the size and the options that all share."""
     return readings[0].result.case.key
 
 
-def _noted(table: Table, notes: Sequence[str]) -> Table:
+def _note_marks(table: Table, notes: Sequence[str]) -> Table:
     return msgspec.structs.replace(table, notes=tuple(notes))

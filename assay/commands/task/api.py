@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from assay.core import settings
-from assay.core.errors import UsageError, unknown
-from assay.core.files import write_whole
-from assay.core.findings import Reading
+from assay.core.errors import UsageError, unknown_name_error
+from assay.core.files import write_atomic
+from assay.core.findings import SummarizedResult
 from assay.core.records import Plan, Result, Value
 from assay.core.settings import Home
 from assay.logs import files
@@ -48,14 +48,14 @@ def find_task(name: str, file: str = "", overrides: Mapping[str, Value] | None =
             f"'{name}' is a metric policy: it has no command.",
             hint=f"Give one: assay task run --policy {name} -- COMMAND …",
         )
-    return overridden(found, overrides or {})
+    return override_task(found, overrides or {})
 
 
-def overridden(found: Task, overrides: Mapping[str, Value]) -> Task:
+def override_task(found: Task, overrides: Mapping[str, Value]) -> Task:
     """The task with other arguments; an override that finds nothing to change is noted."""
     for name in overrides:
         if name not in OPTIONS:
-            raise unknown("override", name, OPTIONS)
+            raise unknown_name_error("override", name, OPTIONS)
     gpus = overrides.get("num_gpus", found.num_gpus)
     if not str(gpus).isdecimal():
         raise UsageError(f"num_gpus is '{gpus}', but has to be 0 or more.", hint="num_gpus=1")
@@ -66,14 +66,16 @@ def overridden(found: Task, overrides: Mapping[str, Value]) -> Task:
     )
 
 
-def of_command(words: Sequence[str], policy: str = "", file: str = "", name: str = "") -> Task:
+def task_from_command(
+    words: Sequence[str], policy: str = "", file: str = "", name: str = ""
+) -> Task:
     """A task for a command line; with a policy it has that section's metrics."""
     metrics = section(policy, file).metrics if policy else ()
     script = next((word for word in words if word.endswith(".py")), words[0])
     return Task(name=name or policy or Path(script).stem, command=tuple(words), metrics=metrics)
 
 
-def of_shell_command(command: str, policy: str, file: str, name: str) -> Task:
+def task_from_shell(command: str, policy: str, file: str, name: str) -> Task:
     """A task for a command as a file would have it, with the metrics of a policy."""
     metrics = section(policy, file).metrics
     return Task(name=name, command=command, shell=needs_shell(command), metrics=metrics)
@@ -83,12 +85,12 @@ def run_task(
     task: Task, label: str = "", tags: Mapping[str, str] | None = None, home: Home = None
 ) -> Result:
     """Run a task; its result is kept whatever happens."""
-    return measured(task, label, tags, home).result
+    return run_and_save(task, label, tags, home).result
 
 
-def measured(
+def run_and_save(
     task: Task, label: str = "", tags: Mapping[str, str] | None = None, home: Home = None
-) -> Reading:
+) -> SummarizedResult:
     """`run_task`, with the result's summary."""
     plan = Plan(
         cases=(engine.case_of(task),),
@@ -107,7 +109,7 @@ def parse_log(task: Task, log: str | Path, label: str = "", home: Home = None) -
     return read_log(task, log, label, home).result
 
 
-def read_log(task: Task, log: str | Path, label: str = "", home: Home = None) -> Reading:
+def read_log(task: Task, log: str | Path, label: str = "", home: Home = None) -> SummarizedResult:
     """`parse_log`, with the result's summary."""
     path = _log(log)
     plan = Plan(cases=(engine.case_of(task, "log"),), label=label, verb="task")
@@ -119,14 +121,14 @@ def read_log(task: Task, log: str | Path, label: str = "", home: Home = None) ->
 
 def suggestions(result: Result, home: Home = None) -> Outcome:
     """What could be read from the log of a command that was run without metrics."""
-    log = engine.log_of(settings.runs(home) / result.id)
-    return engine.parse(engine.suggested(log), log)
+    log = engine.log_path(settings.runs(home) / result.id)
+    return engine.parse_log_file(engine.suggest_metrics(log), log)
 
 
-def suggestions_of(log: str | Path) -> Outcome:
+def suggest_from(log: str | Path) -> Outcome:
     """What could be read from a log that exists already."""
     path = _log(log)
-    return engine.parse(engine.suggested(path), path)
+    return engine.parse_log_file(engine.suggest_metrics(path), path)
 
 
 def save(task: Task, outcome: Outcome, path: str | Path) -> Path:
@@ -137,7 +139,7 @@ def save(task: Task, outcome: Outcome, path: str | Path) -> Path:
     metrics = tuple(found.metric for found in outcome.metrics)
     text = write_toml([msgspec.structs.replace(task, metrics=metrics)])
     try:
-        write_whole(target, text.encode())
+        write_atomic(target, text.encode())
     except OSError as error:
         raise UsageError(
             f"{target} cannot be written ({error.strerror}).", hint="Choose another folder."

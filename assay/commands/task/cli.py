@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from assay.cli import options, printing
-from assay.cli.finish import handle_signals, say_uploads, status_of
+from assay.cli.finish import handle_signals, print_uploads, status_of
 from assay.commands.task import api
 from assay.core import settings, units
 from assay.core.errors import UsageError
@@ -92,16 +92,16 @@ def run(
         )
     request = _request(name, ctx.meta.get("assay.command", ()), given)
     for note in request.notes:
-        options.say(f"note: {note}")
+        options.print_message(f"note: {note}")
     handle_signals()
-    options.say(f"{request.name}  running …")
-    found = api.measured(
+    options.print_message(f"{request.name}  running …")
+    found = api.run_and_save(
         request, given["label"], options.pairs(given["tags"], "--tag"), given["home"]
     )
     printing.show(results.output([found]), given["form"])
     result = found.result
     _print_more(result, request, given)
-    say_uploads(result.run, given["home"])
+    print_uploads(result.run, given["home"])
     if result.status == "interrupted":
         return 130
     return status_of([result])
@@ -125,7 +125,7 @@ Examples:
 def parse(log: str, name: str, **given: Any) -> int:
     """Read metrics from an existing log, those of a task or suggested ones."""
     if not name:
-        outcome = api.suggestions_of(log)
+        outcome = api.suggest_from(log)
         printing.show_table(suggestion_table(outcome), given["form"])
         _offer(Task(name=Path(log).stem), outcome, given["save"])
         return 0
@@ -142,8 +142,8 @@ def _request(name: str | None, words: tuple[str, ...], given: dict[str, Any]) ->
         if given[key] is not None
     }
     if words:
-        request = api.of_command(words, given["policy"], given["file"], name or "")
-        request = api.overridden(request, overrides) if overrides else request
+        request = api.task_from_command(words, given["policy"], given["file"], name or "")
+        request = api.override_task(request, overrides) if overrides else request
     elif name:
         request = api.find_task(name, given["file"], overrides)
     else:
@@ -167,13 +167,15 @@ def _print_more(result: Result, request: Task, given: dict[str, Any]) -> None:
         if given["form"] == "text":
             printing.show_table(suggestion_table(outcome), "text")
         _offer(request, outcome, given["save"])
-    options.say(f"kept as {result.id}; its log: {folder / 'log.gz'}")
+    options.print_message(f"kept as {result.id}; its log: {folder / 'log.gz'}")
 
 
 def _offer(request: Task, outcome: Outcome, save: str) -> None:
     if not outcome.metrics:
-        options.say("no number comes again behind the same words, so no metric is suggested")
+        options.print_message(
+            "no number comes again behind the same words, so no metric is suggested"
+        )
     elif save:
-        options.say(f"saved as {api.save(request, outcome, save)}")
+        options.print_message(f"saved as {api.save(request, outcome, save)}")
     else:
-        options.say("to keep these metrics as a task, add: --save tasks.toml")
+        options.print_message("to keep these metrics as a task, add: --save tasks.toml")

@@ -12,9 +12,9 @@ from assay.core import registry
 from assay.core.case_text import CaseLike
 from assay.core.codec import UNREADABLE
 from assay.core.contracts import Trainable, TrainingBackend
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 from assay.core.files import user_path
-from assay.core.options import Flag, Label, Seconds, StoreUrl, Tags, older_keywords
+from assay.core.options import Flag, Label, Seconds, StoreUrl, Tags, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.recipe import Recipe, Training
 from assay.core.records import Case, Evaluation, Plan, Procedure, Result
@@ -29,7 +29,7 @@ from assay.workloads.models.recipes import RECIPES
 DAY = 86400.0
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def train(
     case: CaseLike,
     *,
@@ -104,7 +104,7 @@ def make_plan(
             f"{chosen.workload} trains itself, with its own number of epochs and images.",
             hint="Leave out --epochs, --until and --first, or give --recipe too.",
         )
-    cut = _cut(chosen_recipe, epochs, first) if chosen_recipe else ""
+    cut = _check_cut(chosen_recipe, epochs, first) if chosen_recipe else ""
     if chosen_recipe and epochs:
         chosen_recipe = msgspec.structs.replace(chosen_recipe, epochs=epochs)
     training = Training(recipe=chosen_recipe, until=until, first=first, cut=cut, save=_place(save))
@@ -125,7 +125,7 @@ def recipe_of(text: str) -> Recipe:
         return RECIPES[text]
     path = user_path(text)
     if path.suffix not in {".toml", ".json"}:
-        raise unknown("recipe", text, RECIPES)
+        raise unknown_name_error("recipe", text, RECIPES)
     try:
         if path.suffix == ".toml":
             return msgspec.toml.decode(path.read_bytes(), type=Recipe)
@@ -153,11 +153,11 @@ def export_weights(name: str, source: str | Path, target: str | Path) -> None:
             f"The layers of {name} are not known here.", hint="Train it, and save what comes out."
         )
     net = workload.net()
-    arrays = eval_data.fitted(net, files.read(source, eval_data.stored(net)))
+    arrays = eval_data.fit_weights(net, files.read(source, eval_data.weight_layers(net)))
     files.write(target, arrays, net.flattened_shapes())
 
 
-def _cut(recipe: Recipe, epochs: int, first: int) -> str:
+def _check_cut(recipe: Recipe, epochs: int, first: int) -> str:
     """What is shortened of the recipe: such a training need not reach its accuracy."""
     few = f"{epochs} of {recipe.epochs} epochs" if 0 < epochs < recipe.epochs else ""
     return ", ".join(filter(None, (few, f"the first {first} images" if first else "")))
@@ -169,7 +169,7 @@ def _place(save: str | Path) -> str:
         return str(save)
     from assay.weights import files
 
-    files.check_place(save)
+    files.check_path(save)
     return str(user_path(save).absolute())
 
 
@@ -183,7 +183,8 @@ def _case(case: CaseLike, seed: int | None) -> Case:
     backend = registry.backend(parsed.backend)
     if not isinstance(backend, TrainingBackend):
         raise UsageError(
-            f"{parsed.backend} cannot train by a recipe.", hint=f"These can: {', '.join(_able())}."
+            f"{parsed.backend} cannot train by a recipe.",
+            hint=f"These can: {', '.join(_check_trainable())}.",
         )
     params = {} if seed is None else {"seed": seed}
     return plan.resolve(
@@ -196,7 +197,7 @@ def _case(case: CaseLike, seed: int | None) -> Case:
     )
 
 
-def _able() -> list[str]:
+def _check_trainable() -> list[str]:
     names = registry.names("backends")
     return [name for name in names if isinstance(registry.backend(name), TrainingBackend)]
 

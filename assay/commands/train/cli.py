@@ -8,7 +8,7 @@ from typing import Annotated
 from assay.cli import options
 from assay.cli.command import Keywords, click_command
 from assay.cli.finish import show_when_done, status
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.commands.train import api
 from assay.core import settings
 from assay.core.errors import UsageError
@@ -54,7 +54,7 @@ def command(
             "train takes a case, or --resume with a run, and one of the two.",
             hint="Try: assay train lenet@keras-tensorflow",
         )
-    line = LiveLine()
+    line = ProgressLine()
     if resume:
         cases = resume_cases(resume, "train", store, line)
     else:
@@ -64,7 +64,7 @@ def command(
             line.done(reading.result)
             readings.append(reading)
     answer = [_weights(reading.result, settings.runs(store)) for reading in readings]
-    options.say(*(line for lines in answer for line in lines))
+    options.print_message(*(line for lines in answer for line in lines))
     unsaved = any("save_problem" in reading.result.facts for reading in readings)
     return 1 if unsaved else status(readings)
 

@@ -11,22 +11,22 @@ from msgspec.structs import replace
 
 from assay.commands.tune import view
 from assay.commands.tune.request import TuneRequest
-from assay.commands.tune.tuner import TunedModel, tuned_model
+from assay.commands.tune.tuner import TunedModel, load_tuned_model
 from assay.core import codec
 from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, NotPossibleError
-from assay.core.files import user_path, write_whole
-from assay.core.options import Argument, Flag, Label, Seconds, StoreUrl, older_keywords
+from assay.core.files import user_path, write_atomic
+from assay.core.options import Argument, Flag, Label, Seconds, StoreUrl, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Result, Samples, Value
 from assay.core.settings import Home
 from assay.core.units import as_choice
 from assay.measure import plan
-from assay.measure.machine.environment import here
+from assay.measure.machine.environment import current_environment
 from assay.measure.recorder import new_run
 from assay.native.hpvm.configs import write_configs
-from assay.native.hpvm.tuned_configs import lacking, tuned_configs
-from assay.native.knobs.calibration_file import keep_items
+from assay.native.hpvm.tuned_configs import make_tuned_configs, unsupported_reason
+from assay.native.knobs.calibration_file import save_items
 from assay.native.toolchain import Kernels
 from assay.native.tuner.records import Objective, TunedPoint, Tuning
 from assay.stores.runs import TUNING
@@ -35,7 +35,7 @@ FRONT, CONFIGS, BEST = "front.json", "confs.txt", "best.txt"
 FIGURES = ("front.svg", "front.png")
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def tune(
     model: Annotated[Any, Argument("MODEL", complete="cases")],
     output: Annotated[
@@ -104,29 +104,29 @@ def tune(
         kernels=kernels,
         label=label,
     )
-    tuned = tuned_model(request, model, resume, progress)
-    written = _written(tuned, Path(request.output))
-    tuning = kept(request, written, store)
-    write_whole(Path(request.output) / FRONT, codec.encode(tuning, indent=2))
+    tuned = load_tuned_model(request, model, resume, progress)
+    written = _write_outputs(tuned, Path(request.output))
+    tuning = load_tuning(request, written, store)
+    write_atomic(Path(request.output) / FRONT, codec.encode(tuning, indent=2))
     tuned.state.close()
     return tuning
 
 
-def _written(tuned: TunedModel, folder: Path) -> Tuning:
+def _write_outputs(tuned: TunedModel, folder: Path) -> Tuning:
     """Write the files of a tuning; files that could not be written are notes."""
     tuning, files, notes = tuned.tuning, [FRONT], list(tuned.tuning.notes)
-    if why := lacking(tuned.captured):
+    if why := unsupported_reason(tuned.captured):
         notes.append(f"no configuration file was written: {why} The knobs are in {FRONT}.")
     else:
         exact, best = tuning.points[0], tuning.best
         others = [p for p in tuning.points if p.promised and p not in (exact, best)]
         pair = [exact, best] if best is not exact else [exact]
-        write_configs(tuned_configs(tuned.captured, pair), folder / BEST)
+        write_configs(make_tuned_configs(tuned.captured, pair), folder / BEST)
         pair[1:1] = others
-        write_configs(tuned_configs(tuned.captured, pair), folder / CONFIGS)
-        files += [CONFIGS, BEST, keep_items(folder, tuned.calibration).name]
+        write_configs(make_tuned_configs(tuned.captured, pair), folder / CONFIGS)
+        files += [CONFIGS, BEST, save_items(folder, tuned.calibration).name]
     for name in FIGURES:
-        if problem := _drawn(tuning, folder / name):
+        if problem := _draw_chart(tuning, folder / name):
             notes.append(problem)
             break
         files.append(name)
@@ -134,7 +134,7 @@ def _written(tuned: TunedModel, folder: Path) -> Tuning:
     return replace(tuning, files=paths, notes=tuple(notes))
 
 
-def _drawn(tuning: Tuning, path: Path) -> str:
+def _draw_chart(tuning: Tuning, path: Path) -> str:
     try:
         view.figure(tuning, path)
     except NotPossibleError as error:
@@ -142,7 +142,7 @@ def _drawn(tuning: Tuning, path: Path) -> str:
     return ""
 
 
-def kept(request: TuneRequest, tuning: Tuning, home: Home) -> Tuning:
+def load_tuning(request: TuneRequest, tuning: Tuning, home: Home) -> Tuning:
     """Store the tuning as a run."""
     config = next((path for path in tuning.files if path.endswith("confs.txt")), "")
     cases = [_case(request, point, config) for point in tuning.points]
@@ -198,5 +198,5 @@ def _result(number: str, case: Case, point: TunedPoint, tuning: Tuning) -> Resul
         items=tuning.batch,
         samples=(Samples(metric="step_time", unit="s", phase="steady", values=steps),),
         facts=facts,
-        environment=here(),
+        environment=current_environment(),
     )

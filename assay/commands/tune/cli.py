@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.finish import handle_signals, say_kept
-from assay.cli.progress import LiveLine
+from assay.cli.finish import handle_signals, print_saved
+from assay.cli.progress import ProgressLine
 from assay.commands.tune import api
 from assay.core.options import Format
 
@@ -32,7 +32,7 @@ def command(model: str, output: str, keywords: Keywords, format: Format = "text"
     from assay.commands.tune import view
 
     handle_signals()
-    line = LiveLine()
+    line = ProgressLine()
     try:
         tuning = api.tune(**keywords, progress=line)
     except KeyboardInterrupt:
@@ -40,6 +40,6 @@ def command(model: str, output: str, keywords: Keywords, format: Format = "text"
         raise
     line.clear()
     printing.show(view.output(tuning), format)
-    options.say(*(f"written: {path}" for path in tuning.files))
-    say_kept(tuning.run)
+    options.print_message(*(f"written: {path}" for path in tuning.files))
+    print_saved(tuning.run)
     return 0 if tuning.best.knobs else 1

@@ -66,7 +66,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-class Watched:
+class EnergyReading:
     watts = 0.0  # 0: not measured
 
 
@@ -78,9 +78,9 @@ class MonitorEnergyMeter:
         return self._monitor.missing()
 
     @contextmanager
-    def measure(self) -> Iterator[Watched]:
+    def measure(self) -> Iterator[EnergyReading]:
         """Power of the whole machine, other programs included."""
-        reading = Watched()
+        reading = EnergyReading()
         if self.missing():
             yield reading
             return

@@ -16,14 +16,14 @@ import numpy as np
 from assay.commands.tune.request import MonitorEnergyMeter, TuneRequest
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case
-from assay.measure.compiler.capture import captured
-from assay.measure.compiler.splits import pictures
+from assay.measure.compiler.capture import capture_model
+from assay.measure.compiler.splits import images
 from assay.native import files, reference
 from assay.native.build import tools_digest
 from assay.native.graph import Array, Graph
 from assay.native.knobs.apply import Calibration
 from assay.native.knobs.table import BASELINE, KNOBS
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from assay.native.passes.transposes import take_channels_first
 from assay.native.toolchain import Toolchain, toolchain
 from assay.native.tuner import checks, layer_times, validate
@@ -36,7 +36,7 @@ from assay.native.tuner.state import TuningState
 from assay.native.tuner.validate import FrontProgram, PointFacts, Timed
 
 REFINEMENTS = 2  # rounds of whole choices that refine the predictions
-Tried = dict[str, tuple[KnobbedLayer, ...]]
+TriedPoint = dict[str, tuple[KnobbedLayer, ...]]
 
 
 class TunedModel(NamedTuple):
@@ -56,12 +56,12 @@ class PreparedTuning(NamedTuple):
     splits: TunePictures
     calibration: Calibration
     times: layer_times.Times
-    candidates: Tried
+    candidates: TriedPoint
     tune: Tune
     state: TuningState
 
 
-def tuned_model(
+def load_tuned_model(
     request: TuneRequest,
     model: Any,
     resume: bool,
@@ -85,26 +85,28 @@ class Tuner:
             prepared = self.prepare(model, resume, Path(folder))
             points = self._confirm(prepared, Path(folder))
         items = prepared.splits.calibration
-        return TunedModel(self._make_tuning(points, prepared), prepared.captured, items, prepared.state)
+        return TunedModel(
+            self._make_tuning(points, prepared), prepared.captured, items, prepared.state
+        )
 
     def prepare(self, source: Any, resume: bool, folder: Path) -> PreparedTuning:
         """Run the stages before confirmation; `folder` is for built programs."""
         request = self.request
         with self.stages.stage("capture"):
             params = request.effective_params() if isinstance(source, str) else request.params
-            model = captured(source, request.weights, params).graph
+            model = capture_model(source, request.weights, params).graph
             checks.check_classifies(model)
-            splits = pictures(request.model, request.data, model, request.max_loss, request.seed)
-            graph = take_channels_first(optimized(model))
+            splits = images(request.model, request.data, model, request.max_loss, request.seed)
+            graph = take_channels_first(optimize(model))
             state = TuningState(Path(request.output), self._settings(model, splits), resume)
         with self.stages.stage("calibrate"):
-            calibration = Calibration(reference.computed(graph, splits.calibration))
+            calibration = Calibration(reference.compute_values(graph, splits.calibration))
         times, casts = self._time_layers(graph, calibration, state, folder)
         costs = byte_costs(graph, times, calibration) if request.objective == "memory" else times
         tried = candidates(graph, costs, calibration)
         effects = self._measure_effects(graph, tried, splits.choosing, state, folder)
         timed = casts if costs is times else ()
-        tune = _searchable(costs, tried, effects, splits.choosing, timed)
+        tune = _check_searchable(costs, tried, effects, splits.choosing, timed)
         ready = PreparedTuning(model, graph, splits, calibration, times, tried, tune, state)
         return ready._replace(tune=self._refine(ready, folder))
 
@@ -127,7 +129,7 @@ class Tuner:
     ) -> tuple[layer_times.Times, Sequence[Cast]]:
         """Time of each layer and knob, and of casts between layers."""
         with self.stages.stage("times"):
-            program = layer_times.TimingProgram(graph, calibration, self.tools, _fresh(folder))
+            program = layer_times.TimingProgram(graph, calibration, self.tools, _new_state(folder))
             report = partial(self.stages.report_count, "times", "time of each knob")
             times = layer_times.times(program, self.request.batch, state, report)
             cast = state.numbers("casts", partial(program.cast_seconds, self.request.batch))
@@ -137,7 +139,7 @@ class Tuner:
         return times, [Cast(indices[a], indices[b], size * each) for a, b, size in linked]
 
     def _measure_effects(
-        self, graph: Graph, tried: Tried, choosing: Labelled, state: TuningState, folder: Path
+        self, graph: Graph, tried: TriedPoint, choosing: Labelled, state: TuningState, folder: Path
     ) -> Effects:
         """Effect of each knob on as many images as there is time for."""
         with self.stages.stage("effects"):
@@ -145,7 +147,7 @@ class Tuner:
                 return Effects(np.zeros((1, 2), np.float32), {})  # there is nothing to lose
             count = pictures_there_is_time_for(graph, tried, self.request.budget, self._threads)
             inputs = choosing.inputs[:count]
-            program = EffectsProgram(graph, tried, self.tools, _fresh(folder))
+            program = EffectsProgram(graph, tried, self.tools, _new_state(folder))
             report = partial(self.stages.report_count, "effects", "loss of each knob")
             effects = program.measure(inputs, state, self._threads, report)
             checks.check_trained(self.request.model, effects.exact, choosing.labels[:count])
@@ -164,7 +166,7 @@ class Tuner:
                     [knobs_of(tune, each) for each in choices],
                     prepared.calibration,
                     self.tools,
-                    _fresh(folder),
+                    _new_state(folder),
                 )
                 outputs = program.outputs(f"whole{number}", items, prepared.state, self._threads)
                 tune = tune.refine(dict(zip(choices, outputs, strict=True)))
@@ -175,7 +177,7 @@ class Tuner:
         with self.stages.stage("confirm"):
             choices = [knobs_of(prepared.tune, point.choice) for point in chosen]
             program = FrontProgram(
-                prepared.graph, choices, prepared.calibration, self.tools, _fresh(folder)
+                prepared.graph, choices, prepared.calibration, self.tools, _new_state(folder)
             )
             outputs = {}
             for number, name in enumerate(("choosing", "confirming", "test")):
@@ -235,7 +237,9 @@ class Tuner:
             stages=self.stages.took,
             layers=tuple(
                 LayerTrial(
-                    layer=n, seconds=took, tried=tuple(trial.knob for trial in prepared.candidates[n])
+                    layer=n,
+                    seconds=took,
+                    tried=tuple(trial.knob for trial in prepared.candidates[n]),
                 )
                 for n, took in prepared.times.items()
             ),
@@ -243,9 +247,9 @@ class Tuner:
         )
 
 
-def _searchable(
+def _check_searchable(
     costs: layer_times.Times,
-    tried: Tried,
+    tried: TriedPoint,
     effects: Effects,
     choosing: Labelled,
     casts: Sequence[Cast],
@@ -272,7 +276,7 @@ def knobs_of(tune: Tune, choice: Choice) -> dict[str, int]:
     return {layer.name: layer.tried[index].knob for layer, index in pairs}
 
 
-def _fresh(folder: Path) -> Path:
+def _new_state(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=folder))
 
 

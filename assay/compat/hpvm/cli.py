@@ -9,7 +9,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.finish import handle_signals
-from assay.cli.progress import LiveLine
+from assay.cli.progress import ProgressLine
 from assay.compat.hpvm import run as hpvm
 from assay.compat.hpvm import scripts as old
 from assay.compat.hpvm import test as hpvm_test
@@ -70,7 +70,7 @@ def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | No
     handle_signals()
     old.check_name(name, ("run", "test"))
     request = old.read_words(name, words)
-    line = LiveLine()
+    line = ProgressLine()
     found = old.carried_out(request, old.engine_for(keras_backend), home, line)
     line.done(found.result)
     printing.put(*old.lines(found.result))
@@ -79,7 +79,7 @@ def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | No
         return 3 if found.result.status == "skipped" else 1
     old.write_accuracy(accuracy, Path.cwd())
     printing.put(*map(str, found.written))
-    options.say(f"written: final_accuracy; kept as {found.result.id}")
+    options.print_message(f"written: final_accuracy; kept as {found.result.id}")
     return 0
 
 
@@ -113,11 +113,11 @@ def run(program: str, images: str | None, threads: int | None, form: str, **give
     handle_signals()
     found = hpvm.run_hpvm(program, images=images or "", threads=threads or 0, **given)
     if told := (found.output + found.error).rstrip("\n"):
-        options.say(told)
+        options.print_message(told)
     if found.status:
         return found.status if 0 < found.status < 126 else 1
     printing.show(ran(program, found), form)
-    options.say("gpu and cpu lines both run on the CPU")
+    options.print_message("gpu and cpu lines both run on the CPU")
     return 0
 
 
@@ -160,6 +160,6 @@ def test(nets: tuple[str, ...], keras_backend: str, home: str | None, form: str)
     """
     handle_signals()
     engine = old.engine_for(keras_backend)
-    found = list(hpvm_test.tested(nets, engine, home, options.say))
+    found = list(hpvm_test.tested(nets, engine, home, options.print_message))
     printing.show(hpvm_test.output(found), form)
     return hpvm_test.status(found)

@@ -9,9 +9,9 @@ import msgspec
 
 from assay.core import registry
 from assay.core.errors import UsageError
-from assay.core.files import user_path, write_whole
+from assay.core.files import user_path, write_atomic
 from assay.core.records import Result, Value
-from assay.measure.compiler.capture import model_of
+from assay.measure.compiler.capture import capture_by_name
 from assay.native.hpvm.dataflow import Dataflow
 from assay.native.hpvm.frontend import write_sources, write_weights
 from assay.native.hpvm.lowering import dataflow, with_softmax
@@ -81,7 +81,7 @@ def compiled(src_dir: Path, words: Sequence[str]) -> list[Path]:
         made.append(compile_program(src_dir / source, src_dir / binary))
         if word == "compile":  # the tuner's has the same graph
             build_models(made[-1], src_dir)
-    write_whole(Path("working_dir.txt"), str(src_dir).encode())
+    write_atomic(Path("working_dir.txt"), str(src_dir).encode())
     return made
 
 
@@ -100,7 +100,7 @@ def _network(
     data: Path | None = None,
     save: Path | None = None,
 ) -> Dataflow:
-    graph = model_of(workload, params=params, data=data, save=save).graph
+    graph = capture_by_name(workload, params=params, data=data, save=save).graph
     ten = isinstance(registry.workload(workload), AccuracyWorkload)
     return dataflow(with_softmax(graph) if ten else graph)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from assay.core.errors import UsageError
 from assay.core.files import user_path
 from assay.native.hpvm.builder import ModelSettings
-from assay.native.hpvm.config_sets import chosen
-from assay.native.hpvm.configs import config_named, read_configs
-from assay.native.hpvm.program import HpvmRun, compile_program, run_compiled
+from assay.native.hpvm.config_sets import select_config
+from assay.native.hpvm.configs import read_configs, split_config_name
+from assay.native.hpvm.program import HpvmRun, compile_program, execute
 from assay.native.toolchain import Kernels
 
 SETS = ("test", "tune")
@@ -42,7 +42,7 @@ def run_hpvm(
     settings = ModelSettings(kernels=kernels)
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as place:
         program = compile_program(source, Path(place) / "program", settings)
-        return run_compiled(program, words, folder, data, settings, threads)
+        return execute(program, words, folder, data, settings, threads)
 
 
 def _images(images: str) -> list[str]:
@@ -55,6 +55,6 @@ def _configs(configs: str | Path) -> list[str]:
     """Mistakes of the file are told before anything is compiled, those for the network later."""
     if not configs:
         return []
-    place, name = config_named(configs)
-    chosen(read_configs(place), name)
+    place, name = split_config_name(configs)
+    select_config(read_configs(place), name)
     return ["-c", f"{place.absolute()}{':' * bool(name)}{name}"]

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import msgspec
 
-from assay.backends.keras.engines import installed
+from assay.backends.keras.engines import installed_engine
 from assay.commands import data, evaluate
 from assay.commands.train import api
 from assay.compat.hpvm import frontend as hpvm_frontend
 from assay.core import registry, settings
-from assay.core.errors import NotPossibleError, UsageError, nearest, unknown
-from assay.core.files import user_path, write_whole
+from assay.core.errors import NotPossibleError, UsageError, nearest_name, unknown_name_error
+from assay.core.files import user_path, write_atomic
 from assay.core.progress import ProgressCallback
 from assay.core.records import Result
-from assay.native.toolchain import lacking
+from assay.native.toolchain import missing_compiler
 from assay.stats.summary import summarize
 from assay.workloads.accuracy import TEN, AccuracyWorkload
 
@@ -82,7 +82,7 @@ def _out_of_place(word: str) -> UsageError:
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    near = nearest(word, known, likeness=0.75)
+    near = nearest_name(word, known, likeness=0.75)
     return f"Did you mean {near}? {USAGE}" if near not in ("", word) else USAGE
 
 
@@ -90,7 +90,9 @@ def check_name(name: str, commands: Iterable[str]) -> None:
     """A word that is no network may be one of the command's own, misspelt."""
     workload = _workload(name)
     if ".py:" not in workload and workload not in registry.names("workloads"):
-        raise unknown("network or command", name, [*commands, *(one.name for one in TEN)])
+        raise unknown_name_error(
+            "network or command", name, [*commands, *(one.name for one in TEN)]
+        )
 
 
 def engine_for(asked: str) -> str:
@@ -99,14 +101,14 @@ def engine_for(asked: str) -> str:
     if found := asked or os.environ.get("KERAS_BACKEND"):
         return found
     here = importlib.util.find_spec("tensorflow") is not None
-    return "tensorflow" if here else installed() or "tensorflow"
+    return "tensorflow" if here else installed_engine() or "tensorflow"
 
 
 def carried_out(
     request: HpvmRequest, engine: str, home: str | None, progress: ProgressCallback
 ) -> HpvmOutcome:
     """The model trained or loaded, and evaluated on the test pictures; then what else was asked."""
-    if request.compile and (lack := lacking()):
+    if request.compile and (lack := missing_compiler()):
         raise NotPossibleError(lack.partition(": ")[0] + ".", hint=lack.partition(": ")[2])
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
         training = request.mode == "train" and request.frontend
@@ -169,7 +171,9 @@ def _params(request: HpvmRequest, home: str | None) -> dict[str, str]:
     """HPVM's own pictures are taken where they are here."""
     weights = {"weights": MODES[request.mode]} if MODES[request.mode] else {}
     hpvm = _name_in_hpvm(request.workload)
-    here = any(held.name == f"model_params/{hpvm}" and held.place for held in data.known_data(home))
+    here = any(
+        held.name == f"model_params/{hpvm}" and held.place for held in data.list_datasets(home)
+    )
     return weights | ({"data": "model_params"} if hpvm and here else {})
 
 
@@ -189,7 +193,7 @@ def percent(result: Result) -> float | None:
 
 def write_accuracy(accuracy: float, folder: Path) -> None:
     """`final_accuracy`, in percent."""
-    write_whole(folder / "final_accuracy", str(accuracy).encode())
+    write_atomic(folder / "final_accuracy", str(accuracy).encode())
 
 
 def _workload(name: str) -> str:

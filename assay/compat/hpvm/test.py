@@ -15,7 +15,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Output, Table
 from assay.core.progress import ignore
 from assay.core.records import SCHEMA, Evaluation
-from assay.native.hpvm.program import run_compiled
+from assay.native.hpvm.program import execute
 from assay.workloads.accuracy import TEN, AccuracyWorkload
 
 APART = 0.05  # points between Keras and the binary, and below HPVM's own weights: HPVM's tolerance
@@ -86,7 +86,7 @@ def _tested(workload: AccuracyWorkload, mode: str, engine: str, home: str | None
             outcome = scripts.carried_out(request, engine, home, ignore)
             if not outcome.written:
                 return TestedNet(**facts, problem=outcome.result.reason)  # type: ignore[arg-type]
-            ran = run_compiled(Path(folder) / outcome.written[1], (), folder)
+            ran = execute(Path(folder) / outcome.written[1], (), folder)
         finally:
             os.chdir(before)
         return TestedNet(

@@ -11,7 +11,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.finish import handle_signals, status_of
-from assay.commands.bench.cli import announce
+from assay.commands.bench.cli import print_trial
 from assay.compat.perfzero import options as perfzero
 from assay.compat.perfzero import run
 from assay.compat.perfzero.options import PerfZeroRequest
@@ -39,7 +39,7 @@ Example:
   assay perfzero --benchmark_methods=my_pkg.bench.Resnet.benchmark_1_gpu \\
       --git_repos='https://github.com/me/my_pkg.git;main' --python_path=my_pkg"""
 )
-@options.decorated(*(old_flag(name, flag) for name, flag in perfzero.FLAGS.items()))
+@options.compose(*(old_flag(name, flag) for name, flag in perfzero.FLAGS.items()))
 @click.option(
     "--timeout",
     default="24h",
@@ -51,16 +51,16 @@ Example:
 def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
-    with credentials.used(request.sinks.key), _tpu(request) as version:
+    with credentials.use_key(request.sinks.key), _tpu(request) as version:
         return _run(request, version, flags["debug"], home)
 
 
 def _tpu(request: PerfZeroRequest) -> AbstractContextManager[dict[str, str]]:
-    return tpu.node(request.tpu, options.say) if request.tpu else nullcontext({})
+    return tpu.node(request.tpu, options.print_message) if request.tpu else nullcontext({})
 
 
 def _run(request: PerfZeroRequest, version: dict[str, str], debug: bool, home: str | None) -> int:
-    prepared = run.prepare(request, lambda line: options.say(line))
+    prepared = run.prepare(request, lambda line: options.print_message(line))
     if version:
         prepared.site_package_info["tpu_version"] = dict(version)
     handle_signals()
@@ -69,10 +69,10 @@ def _run(request: PerfZeroRequest, version: dict[str, str], debug: bool, home: s
 
     def missing(sentence: str) -> None:
         missed.append(sentence)
-        options.say(f"warning: {sentence}")
+        options.print_message(f"warning: {sentence}")
 
     try:
-        for executed in run.execute(request, prepared, os.environ, home, announce, missing):
+        for executed in run.execute(request, prepared, os.environ, home, print_trial, missing):
             done.append(executed)
             _show(executed, debug)
     finally:
@@ -86,11 +86,13 @@ def _show(executed: Executed, debug: bool) -> None:
     benched = executed.benched
     if debug:
         log = (executed.folder / "perfzero.log").read_text(errors="replace")
-        options.say(log.partition("Benchmark execution for ")[0].rstrip())
-    options.say(*(f"note: {benched.method.name}: {note}" for note in benched.notes))
+        options.print_message(log.partition("Benchmark execution for ")[0].rstrip())
+    options.print_message(*(f"note: {benched.method.name}: {note}" for note in benched.notes))
     if benched.result.reason:
-        options.say(f"{benched.method.name}: {benched.result.status}: {benched.result.reason}")
-    options.say(*(f"note: {problem}" for problem in executed.problems))
+        options.print_message(
+            f"{benched.method.name}: {benched.result.status}: {benched.result.reason}"
+        )
+    options.print_message(*(f"note: {problem}" for problem in executed.problems))
     printing.put(f"Benchmark execution for {benched.method.name} completed with summary:")
     printing.put_document(executed.summary)
 

@@ -15,7 +15,7 @@ from assay.cli import options, printing
 from assay.commands.cloud import api
 from assay.commands.cloud.api import output
 from assay.core.errors import UsageError
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.platforms.cloud.provider import MachineRequest
 
 PROJECT = "google.com:tensorflow-performance"
@@ -78,7 +78,7 @@ def prepare(ssh: Sequence[str], say: Callable[[str], None]) -> None:
         ended = _run([program, *_SSH, *rest, command])
         if ended.returncode:
             told = (ended.stderr or ended.stdout).strip().splitlines() or ["it said nothing"]
-            raise ServiceAwayError(
+            raise ServiceUnavailableError(
                 f"The machine runs, but '{command}' failed on it: {told[-1][:200]}",
                 hint="Do it by hand there; the machine stays as it is.",
             )
@@ -154,23 +154,25 @@ def command(
         return 0
     name = machine_name(username)
     if what == "delete":
-        api.own_machine(name, project, zone)
+        api.delete_own_machine(name, project, zone)
         if not yes:
             click.confirm(f"Delete {name} in {zone}?", abort=True, err=True)
         api.delete_machine(name, project, zone)
-        options.say(f"{name} is deleted")
+        options.print_message(f"{name} is deleted")
         return 0
     if what == "create":
         wanted = request(username, internal_ip=ssh_internal_ip, **given)
         if dry_run:
             printing.put_document(api.machine_requests(wanted, project, [zone]))
             return 0
-        found = api.create_machine(wanted, project, [zone], say=options.say)
+        found = api.create_machine(wanted, project, [zone], say=options.print_message)
     else:
         calls = {"start": api.start_machine, "stop": api.stop_machine}
         found = calls.get(what, api.machine_status)(name, project, zone)
     line = api.ssh_line(found, username, ssh_key_file, ssh_internal_ip)
     printing.show(output([found], [line]), "text")
     if what == "create" and clone:
-        prepare(api.ssh_words(found, username, ssh_key_file, ssh_internal_ip), options.say)
+        prepare(
+            api.ssh_words(found, username, ssh_key_file, ssh_internal_ip), options.print_message
+        )
     return 0

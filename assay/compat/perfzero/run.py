@@ -19,8 +19,8 @@ from assay.commands.bench import api
 from assay.compat.perfzero.options import PerfZeroRequest
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import write_whole
-from assay.formats.perfzero.messages import Benched
+from assay.core.files import write_atomic
+from assay.formats.perfzero.messages import BenchResult
 from assay.formats.perfzero.summary import Execution, env_vars, summary
 from assay.platforms.sinks import upload
 
@@ -48,7 +48,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 class Executed(NamedTuple):
     """One method, once: its summary, and where its files are."""
 
-    benched: Benched
+    benched: BenchResult
     summary: dict[str, Any]
     folder: Path
     problems: list[str]  # of hooks and uploads
@@ -166,11 +166,11 @@ def _execution(
     )
 
 
-def _write(folder: Path, benched: Benched, document: dict[str, Any]) -> None:
+def _write(folder: Path, benched: BenchResult, document: dict[str, Any]) -> None:
     """PerfZero's three files, and assay's own result beside them."""
     text = codec.encode(document, indent=2)
-    write_whole(folder / "perfzero_summary.json", text)
-    write_whole(folder / "result.json", codec.encode(benched.result))
+    write_atomic(folder / "perfzero_summary.json", text)
+    write_atomic(folder / "result.json", codec.encode(benched.result))
     case = Path(benched.folder)
     if (case / "process_info.log").exists():
         shutil.copyfile(case / "process_info.log", folder / "process_info.log")

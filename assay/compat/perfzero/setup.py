@@ -17,7 +17,7 @@ from assay.commands import image
 from assay.commands.bench import api
 from assay.compat.perfzero.cli import old_flag
 from assay.compat.perfzero.options import Flags, OldFlag
-from assay.core.corrupt import writing
+from assay.core.corrupt import explain_write_errors
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.formats.perfzero.setup import Download
@@ -50,7 +50,7 @@ def set_up(flags: Flags, engine: str, dry_run: bool, say: Say) -> dict[str, floa
         say(f"{source} is copied to {target}")
         if not dry_run:
             _copy(source, target)
-    with credentials.used(flags["gcloud_key_file_url"] or ""):
+    with credentials.use_key(flags["gcloud_key_file_url"] or ""):
         if flags["gce_nvme_raid"]:
             seconds["create_drive"] = _timed(lambda: _drive(flags["root_data_dir"], dry_run, say))
         path = flags["dockerfile_path"]
@@ -151,7 +151,7 @@ def _load(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
 def _copy(source: Path, target: Path) -> None:
     """Whole before the old copy goes."""
     fresh = target.with_name(f".new-{target.name}")
-    with writing(target):
+    with explain_write_errors(target):
         if fresh.exists():
             shutil.rmtree(fresh)
         shutil.copytree(source, fresh, symlinks=True)
@@ -198,13 +198,13 @@ Examples:
   assay perfzero-setup --dockerfile_path=gs://my-bucket/image.tar.gz
   assay perfzero-setup --tensorflow_pip_spec=tf-nightly --dry-run"""
 )
-@options.decorated(*(old_flag(name, flag) for name, flag in FLAGS.items()))
+@options.compose(*(old_flag(name, flag) for name, flag in FLAGS.items()))
 @click.option("--engine", default="", metavar="docker|podman|buildah", help="assay's own flag.")
 @click.option("--dry-run", is_flag=True, help="Print what would be done (assay's own flag).")
 def command(engine: str, dry_run: bool, **flags: Any) -> int:
     """Build or load the image that PerfZero's benchmarks run in; make a drive of local disks."""
-    say = printing.put if dry_run else options.say
+    say = printing.put if dry_run else options.print_message
     seconds = set_up(flags, engine, dry_run, say)
-    options.say("Setup time in seconds by operation:")
+    options.print_message("Setup time in seconds by operation:")
     printing.put_document(seconds)
     return 0

@@ -42,7 +42,7 @@ def main_entry(
     return next((e for e in entries if e.name == own), entries[0] if entries else None)
 
 
-def labelled(
+def label_entries(
     entries: tuple[BenchmarkEntry, ...], owner: str, method: str
 ) -> list[tuple[str, BenchmarkEntry]]:
     """Reports with prefixes for the names of their numbers: none for the main report.
@@ -94,17 +94,17 @@ def _numbers(entry: BenchmarkEntry) -> Iterator[tuple[str, str, float]]:
     for metric in entry.metrics:
         yield metric.name, "", metric.value
     for name, extra in entry.extras.items():
-        number = judgement(extra).get("value", extra)
+        number = parse_verdict(extra).get("value", extra)
         if isinstance(number, int | float):
             yield name, "", float(number)
 
 
-def broken(entries: tuple[BenchmarkEntry, ...]) -> list[str]:
+def failure_reasons(entries: tuple[BenchmarkEntry, ...]) -> list[str]:
     """Reasons why the reports are failures; empty: success."""
-    return [reason for entry in entries for reason in _of_entry(entry)]
+    return [reason for entry in entries for reason in _entry_failures(entry)]
 
 
-def judgement(text: float | str) -> dict[str, Any]:
+def parse_verdict(text: float | str) -> dict[str, Any]:
     """`value`, `succeeded` and `description` in a JSON text among the extras.
 
     PerfZero's classes before 2019 reported metrics so; empty for other texts.
@@ -123,17 +123,17 @@ def judgement(text: float | str) -> dict[str, Any]:
     )
 
 
-def _of_entry(entry: BenchmarkEntry) -> Iterator[str]:
+def _entry_failures(entry: BenchmarkEntry) -> Iterator[str]:
     for metric in entry.metrics:
-        if reason := _of_metric(metric):
+        if reason := _metric_failure(metric):
             yield reason
     for name, text in entry.extras.items():
-        judged = judgement(text)
+        judged = parse_verdict(text)
         if judged.get("succeeded") is False:
             yield f"{name} did not succeed: {judged.get('description') or judged.get('value', '')}"
 
 
-def _of_metric(metric: ReportedMetric) -> str:
+def _metric_failure(metric: ReportedMetric) -> str:
     """Bounds are inclusive. nan is never within them."""
     if math.isnan(metric.value):
         return f"{metric.name} is not a number"

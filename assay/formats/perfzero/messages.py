@@ -64,7 +64,7 @@ class FoundMethods(msgspec.Struct, frozen=True, kw_only=True):
     problems: dict[str, str] = {}  # module → why it could not be inspected
 
 
-class Benched(msgspec.Struct, frozen=True, kw_only=True):
+class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a method: the stored result and its sources."""
 
     result: Result

@@ -40,7 +40,7 @@ class Filter(msgspec.Struct, frozen=True, tag="filter"):
 
 def parse(texts: Iterable[str]) -> list[Method | Filter]:
     """Names of one or several flags, each of which may be a comma list."""
-    return [_one(piece) for text in texts for piece in split(text)]
+    return [_parse_one(piece) for text in texts for piece in split(text)]
 
 
 def split(text: str) -> list[str]:
@@ -54,11 +54,11 @@ def split(text: str) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
-def _one(text: str) -> Method | Filter:
+def _parse_one(text: str) -> Method | Filter:
     before, mark, pattern = text.partition(FILTER)
     if mark and before.endswith((".", ":")):
         module, owner = _class(before[:-1], text)
-        return Filter(module, owner, _checked(pattern))
+        return Filter(module, owner, _check_regex(pattern))
     before, colon, method = text.partition(":")
     if not colon:
         before, _, method = text.rpartition(".")
@@ -74,7 +74,7 @@ def _class(path: str, text: str) -> tuple[str, str]:
     return module, owner
 
 
-def _checked(pattern: str) -> str:
+def _check_regex(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:

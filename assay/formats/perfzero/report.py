@@ -46,7 +46,7 @@ class Benchmark:
         )
         self.reports = [*getattr(self, "reports", []), entry]
         if path := os.environ.get(REPORTS):
-            _keep(path, entry)
+            _append(path, entry)
 
     def _method(self) -> str:
         """The outermost method of this object on the stack."""
@@ -80,7 +80,7 @@ def _metric(metric: Mapping[str, Any]) -> ReportedMetric:
     )
 
 
-def _keep(path: str, entry: BenchmarkEntry) -> None:
+def _append(path: str, entry: BenchmarkEntry) -> None:
     """Append one line unbuffered, so that the report survives a crash."""
     plain = {field: getattr(entry, field) for field in entry.__struct_fields__}
     plain["metrics"] = [

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from assay.core.records import Value
-from assay.formats.perfzero.entries import BenchmarkEntry, labelled, main_entry
-from assay.formats.perfzero.messages import Benched
+from assay.formats.perfzero.entries import BenchmarkEntry, label_entries, main_entry
+from assay.formats.perfzero.messages import BenchResult
 
 Document = dict[str, Any]
 
@@ -34,7 +34,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     site_package_info: dict[str, dict[str, Any]] = {}
 
 
-def summary(benched: Benched, execution: Execution) -> Document:
+def summary(benched: BenchResult, execution: Execution) -> Document:
     document: Document = {
         "execution_id": execution.execution_id,
         "execution_timestamp": benched.answer.began or benched.started,
@@ -49,13 +49,13 @@ def summary(benched: Benched, execution: Execution) -> Document:
     if math.isfinite(peaks.get("max_rss", math.nan)):
         document["process_info"] = {
             "max_rss": int(peaks["max_rss"]),
-            "max_vms": _whole(peaks.get("max_vms", 0.0)),
+            "max_vms": _to_int(peaks.get("max_vms", 0.0)),
             "max_cpu_percent": peaks.get("max_cpu_percent", 0.0),
         }
     return document
 
 
-def _whole(value: float) -> int:
+def _to_int(value: float) -> int:
     return int(value) if math.isfinite(value) else 0
 
 
@@ -94,9 +94,9 @@ def _accelerators(machine: Mapping[str, Value]) -> Document:
     }
 
 
-def _result(benched: Benched) -> Document:
+def _result(benched: BenchResult) -> Document:
     """As in PerfZero, reports of a method that raised are ignored; `reports` has all."""
-    named = labelled(benched.entries, benched.method.owner, benched.method.method)
+    named = label_entries(benched.entries, benched.method.owner, benched.method.method)
     counted = [] if benched.has_exception else named
     main = main_entry(benched.entries, benched.method.owner, benched.method.method)
     wall_time = -1.0 if not counted or main is None else (main.wall_time or 0.0)
@@ -120,7 +120,7 @@ def _extras(prefix: str, entry: BenchmarkEntry) -> list[Document]:
     return [{"name": f"{prefix}{name}", "value": value} for name, value in entry.extras.items()]
 
 
-def _info(benched: Benched, execution: Execution) -> Document:
+def _info(benched: BenchResult, execution: Execution) -> Document:
     info: Document = {
         "harness_name": "perfzero",
         "harness_info": execution.harness_info,
@@ -137,8 +137,13 @@ def _info(benched: Benched, execution: Execution) -> Document:
     return info | {"site_package_info": execution.site_package_info}
 
 
-def _framework(benched: Benched, execution: Execution) -> Document:
-    info: Document = {"name": "none", "version": "", "build_version": "", **benched.answer.framework}
+def _framework(benched: BenchResult, execution: Execution) -> Document:
+    info: Document = {
+        "name": "none",
+        "version": "",
+        "build_version": "",
+        **benched.answer.framework,
+    }
     if execution.ml_framework_build_label:
         info["build_label"] = execution.ml_framework_build_label
     return info

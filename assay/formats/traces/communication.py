@@ -34,11 +34,11 @@ def shares(events: Iterable[Event]) -> list[float]:
             spans[event.place == "device"].append(span)
         elif not event.place and _STEP.fullmatch(event.name):
             steps.append(span)
-    busy = _joined(spans[devices])
-    return [_within(step, busy) / (step[1] - step[0]) for step in sorted(steps)] if busy else []
+    busy = _merge(spans[devices])
+    return [_overlap(step, busy) / (step[1] - step[0]) for step in sorted(steps)] if busy else []
 
 
-def _joined(spans: Sequence[Span]) -> list[Span]:
+def _merge(spans: Sequence[Span]) -> list[Span]:
     """Merge overlapping spans."""
     joined: list[Span] = []
     for start, end in sorted(spans):
@@ -49,5 +49,5 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _within(step: Span, busy: Sequence[Span]) -> float:
+def _overlap(step: Span, busy: Sequence[Span]) -> float:
     return sum(max(0.0, min(step[1], end) - max(step[0], start)) for start, end in busy)

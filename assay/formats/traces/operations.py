@@ -8,7 +8,7 @@ import msgspec
 
 from assay.formats.traces.chrome import Event
 
-Named = tuple[str, str]  # name and source
+OperationKey = tuple[str, str]  # name and source
 
 # Clocks are rounded: an event that ends this much after its parent is still inside.
 SLACK = 1e-9
@@ -21,8 +21,8 @@ def operations(events: Iterable[Event]) -> list[Operation]:
     """
     ran = [event for event in events if event.place]
     place = "device" if any(event.place == "device" for event in ran) else "host"
-    seconds: dict[Named, float] = {}
-    counts: dict[Named, int] = {}
+    seconds: dict[OperationKey, float] = {}
+    counts: dict[OperationKey, int] = {}
     for event, own_time in _own_times(event for event in ran if event.place == place):
         operation = event.name, event.source
         seconds[operation] = seconds.get(operation, 0.0) + own_time
@@ -45,10 +45,10 @@ def _own_times(events: Iterable[Event]) -> list[tuple[Event, float]]:
     lanes: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         lanes.setdefault((event.process, event.thread), []).append(event)
-    return [own for lane in lanes.values() for own in _of_lane(lane)]
+    return [own for lane in lanes.values() for own in _lane_times(lane)]
 
 
-def _of_lane(events: list[Event]) -> list[tuple[Event, float]]:
+def _lane_times(events: list[Event]) -> list[tuple[Event, float]]:
     """Time of each event without its direct children."""
     ordered = sorted(events, key=lambda event: (event.start, -event.seconds))
     own = [event.seconds for event in ordered]

@@ -18,7 +18,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     plugin: str  # of TensorBoard, which opens the folder
 
 
-def complete(folder: Path) -> Trace | None:
+def find_trace(folder: Path) -> Trace | None:
     """The newest trace; an XSpace file without a Chrome trace is converted."""
     spaces = _newest(folder, XSPACE)
     if spaces:

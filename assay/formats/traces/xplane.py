@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay.core.protobuf import DamagedError, Scalar, fields, number, raw
+from assay.core.protobuf import DamagedError, Scalar, fields, read_bytes, read_number
 from assay.formats.traces.chrome import Event, Place
 
 DEVICE = "/device:"  # what planes of accelerators begin with
@@ -34,36 +34,36 @@ class _Plane(NamedTuple):
 def events(data: bytes) -> Iterator[Event]:
     """All events of a file."""
     try:
-        encoded_planes = [raw(value) for field, value in fields(data) if field == 1]
+        encoded_planes = [read_bytes(value) for field, value in fields(data) if field == 1]
         planes = [_plane(plane) for plane in encoded_planes]
         programs: Programs = {}
         for plane, encoded in zip(planes, encoded_planes, strict=True):
             if plane.name == METADATA:
                 programs |= instruction_sources(encoded)
         for plane in planes:
-            yield from _of_plane(plane, programs)
+            yield from _plane_events(plane, programs)
     except (IndexError, struct.error, UnicodeDecodeError) as error:
         raise DamagedError(f"it is no trace of JAX or TensorFlow ({error})") from None
 
 
 def _plane(data: bytes) -> _Plane:
-    parts = _lists(data)
-    stats = dict(_named(item) for item in parts.get(5, []))
+    parts = _group_fields(data)
+    stats = dict(_name_entry(item) for item in parts.get(5, []))
     return _Plane(
         name=_text(parts, 2),
-        lines=[_lists(raw(line)) for line in parts.get(3, [])],
-        events=dict(_named(item) for item in parts.get(4, [])),
+        lines=[_group_fields(read_bytes(line)) for line in parts.get(3, [])],
+        events=dict(_name_entry(item) for item in parts.get(4, [])),
         stats={key: name for key, (name, _) in stats.items()},
     )
 
 
-def _of_plane(plane: _Plane, programs: Programs) -> Iterator[Event]:
+def _plane_events(plane: _Plane, programs: Programs) -> Iterator[Event]:
     titles = [_text(line, 2) for line in plane.lines]
     for title, line in zip(titles, plane.lines, strict=True):
         place = _place(plane.name, title, titles)
         begin = _number(line, 3) * 1e-9
         for event in line.get(4, []):
-            yield _event(_lists(raw(event)), plane, title, begin, place, programs)
+            yield _event(_group_fields(read_bytes(event)), plane, title, begin, place, programs)
 
 
 def _place(plane: str, title: str, titles: list[str]) -> Place:
@@ -84,7 +84,7 @@ def _event(
     programs: Programs,
 ) -> Event:
     name, kind = plane.events.get(int(_number(values, 1)), ("", ""))
-    stats = dict(_stat(raw(stat), plane.stats) for stat in values.get(4, []))
+    stats = dict(_stat(read_bytes(stat), plane.stats) for stat in values.get(4, []))
     program = programs.get(f"{stats.get('hlo_module')}({stats.get('program_id')})", {})
     operation = stats.get("hlo_op", "")
     is_operation = place == "device" or operation or (kind and not kind.startswith(_CALLS))
@@ -100,21 +100,21 @@ def _event(
 
 
 def _stat(data: bytes, names: dict[int, str]) -> tuple[str, str]:
-    parts = _lists(data)
+    parts = _group_fields(data)
     name = names.get(int(_number(parts, 1)), "")
     if 7 in parts:
         return name, names.get(int(_number(parts, 7)), "")
     return name, _text(parts, 5) or str(int(_number(parts, 3) or _number(parts, 4)))
 
 
-def _named(item: Scalar) -> tuple[int, tuple[str, str]]:
+def _name_entry(item: Scalar) -> tuple[int, tuple[str, str]]:
     """An item of a map: key 1, value 2, which holds a name in 2 and one for display in 4."""
-    parts = _lists(raw(item))
-    value = _lists(raw(parts.get(2, [b""])[0]))
+    parts = _group_fields(read_bytes(item))
+    value = _group_fields(read_bytes(parts.get(2, [b""])[0]))
     return int(_number(parts, 1)), (_text(value, 2), _text(value, 4))
 
 
-def _lists(data: bytes) -> dict[int, list[Scalar]]:
+def _group_fields(data: bytes) -> dict[int, list[Scalar]]:
     values: dict[int, list[Scalar]] = {}
     for field, value in fields(data):
         values.setdefault(field, []).append(value)
@@ -122,11 +122,11 @@ def _lists(data: bytes) -> dict[int, list[Scalar]]:
 
 
 def _text(parts: dict[int, list[Scalar]], field: int) -> str:
-    return raw(parts.get(field, [b""])[0]).decode(errors="replace")
+    return read_bytes(parts.get(field, [b""])[0]).decode(errors="replace")
 
 
 def _number(parts: dict[int, list[Scalar]], field: int) -> float:
-    return number(parts.get(field, [0])[0])
+    return read_number(parts.get(field, [0])[0])
 
 
 # Compiled programs in a trace: which part of the model each instruction of XLA comes from.
@@ -165,4 +165,4 @@ def _inside(data: bytes, path: tuple[int, ...]) -> Iterator[bytes]:
 
 
 def _all(data: bytes, field: int) -> list[bytes]:
-    return [raw(value) for number, value in fields(data) if number == field]
+    return [read_bytes(value) for number, value in fields(data) if number == field]

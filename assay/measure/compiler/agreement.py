@@ -16,8 +16,8 @@ ALLOWED = TOLERANCE["float32"]
 
 # Allowed ratio of the difference to that of float32 and float64 in the reference. The largest
 # observed was 14, in EfficientNetV2B1 with seeded weights.
-UNLUCKY = 16.0
-MOST = 0.05  # of the largest output: if rounding alone changes more, no check is possible
+OUTLIER_FACTOR = 16.0
+MAX_DIFFERENCE = 0.05  # of the largest output: if rounding alone changes more, no check is possible
 
 
 def agreement(
@@ -38,14 +38,14 @@ def agreement(
     if differences[worst] <= ALLOWED:
         return differences[worst]
     finite = math.isfinite(differences[worst])
-    allowed = max(ALLOWED, UNLUCKY * rounding()) if finite else ALLOWED
-    if differences[worst] <= min(allowed, MOST):
+    allowed = max(ALLOWED, OUTLIER_FACTOR * rounding()) if finite else ALLOWED
+    if differences[worst] <= min(allowed, MAX_DIFFERENCE):
         return differences[worst]
-    if allowed > MOST:
+    if allowed > MAX_DIFFERENCE:
         raise AssayError(
             f"{what} cannot be checked: with these weights rounding alone changes its outputs by "
-            f"{allowed / UNLUCKY:.2g} of the largest, so that {judge} is no reference; nothing was "
-            "written.",
+            f"{allowed / OUTLIER_FACTOR:.2g} of the largest, so that {judge} is no reference; "
+            "nothing was written.",
             hint="Give it trained weights: with these, float32 outputs are arbitrary.",
         )
     problem = (

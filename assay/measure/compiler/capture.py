@@ -22,12 +22,12 @@ from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
-from assay.core.registry import opening
+from assay.core.registry import backends_for
 from assay.measure import plan, process_env
 from assay.measure.compiler.agreement import distance
 from assay.native import capture, files, reference
 from assay.native import expected as answers
-from assay.native.expected import Answers
+from assay.native.expected import ReferenceOutputs
 from assay.native.graph import Graph
 from assay.native.onnx.read import judged, read_onnx
 
@@ -36,7 +36,7 @@ TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 
 class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
-    expected: Answers
+    expected: ReferenceOutputs
 
     def rounding(self) -> float:
         """Difference of its outputs in float32 and float64; takes minutes for a large model."""
@@ -47,7 +47,7 @@ class CapturedModel(msgspec.Struct, frozen=True):
         return max(distance(low, high) for low, high in zip(*by_dtype, strict=True))
 
 
-def model_of(
+def capture_by_name(
     model: str,
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,
@@ -60,21 +60,21 @@ def model_of(
     `weights` is a file of weights that fits; default: the weights the model is built with.
     The images it is evaluated on are written to the folder `data`, its weights to the file `save`.
     """
-    if missing := engines.lacking():
+    if missing := engines.missing_reason():
         raise NotPossibleError(
             f"{model} cannot be built: {missing.partition(':')[0]}.",
             hint=missing.partition(": ")[2],
         )
     request = msgspec.structs.replace(
-        _checked(model, weights, params or {}),
+        _make_request(model, weights, params or {}),
         data=str(data.absolute()) if data else "",
         save=str(save.absolute()) if save else "",
     )
     with tempfile.TemporaryDirectory(prefix="assay-capture-") as folder:
-        return _captured(request, Path(folder), timeout)
+        return _capture_in_process(request, Path(folder), timeout)
 
 
-def captured(
+def capture_model(
     model: Any, weights: str | Path = "", params: Mapping[str, Value] | None = None
 ) -> CapturedModel:
     """Capture a model by name in another process, a built model or an ONNX file in this one."""
@@ -87,19 +87,19 @@ def captured(
         graph = read_onnx(model)
         return CapturedModel(graph, judged(model, graph))
     if isinstance(model, str):
-        return model_of(model, weights, params)
+        return capture_by_name(model, weights, params)
     if weights or params:
         raise UsageError(
             "A built model was given with weights or parameters.",
             hint="Load the weights into it, or give its name.",
         )
     if isinstance(model, Graph):
-        return CapturedModel(model, answers.by_reference(model))
+        return CapturedModel(model, answers.sample_reference(model))
     graph = capture.capture(model)
-    return CapturedModel(graph, capture.answers(model, graph))
+    return CapturedModel(graph, capture.reference_outputs(model, graph))
 
 
-def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
+def _make_request(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
     """The request; raises for errors that can be detected without Keras."""
     file = str(user_path(weights).resolve()) if weights else ""
     if file and not Path(file).exists():
@@ -130,20 +130,20 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
         )
     reads_weights = "weights" in workload.params  # it reads such a file itself, and knows its names
     params = {**case.params, **params, **({"weights": file} if reads_weights and file else {})}
-    name = next(n for n in opening(workload) if engines.KIND in registry.backend(n).accepts)
+    name = next(n for n in backends_for(workload) if engines.KIND in registry.backend(n).accepts)
     resolved = plan.resolve(Case(workload=case.workload, backend=name, params=params))
     return CaptureRequest(
         model=case.workload, weights="" if reads_weights else file, params=resolved.params
     )
 
 
-def _captured(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
+def _capture_in_process(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
     (folder / "asked.json").write_bytes(msgspec.json.encode(request))
     command = [*start.command("assay.worker.capture"), str(folder)]
     try:
         process = subprocess.run(
             command,
-            env={**os.environ, **_variables(folder), **guard.marked()},
+            env={**os.environ, **_variables(folder), **guard.mark_environment()},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,
@@ -154,19 +154,19 @@ def _captured(request: CaptureRequest, folder: Path, timeout: float) -> Captured
             f"{request.model} was not captured within {timeout:g} s.",
             hint="Is something in its file waiting?",
         ) from None
-    return _answer(request, folder, process.stderr.decode(errors="replace"))
+    return _read_reply(request, folder, process.stderr.decode(errors="replace"))
 
 
 def _variables(folder: Path) -> dict[str, str]:
     return {
-        **process_env.COMMON,
-        **engines.variables(engines.installed(), "channels_last", folder),
+        **process_env.COMMON_VARIABLES,
+        **engines.variables(engines.installed_engine(), "channels_last", folder),
         "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only cost start-up time
         "JAX_PLATFORMS": "cpu",
     }
 
 
-def _answer(request: CaptureRequest, folder: Path, output: str) -> CapturedModel:
+def _read_reply(request: CaptureRequest, folder: Path, output: str) -> CapturedModel:
     refused = folder / "refused.json"
     if refused.exists():
         refusal = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)

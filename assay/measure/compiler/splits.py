@@ -12,28 +12,28 @@ import numpy as np
 from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.contracts import WithExamples
-from assay.core.corrupt import BROKEN
+from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES
 from assay.core.sessions import Examples
 from assay.native.compile import Changes
 from assay.native.graph import Array, Graph, Value
-from assay.native.hpvm.configs import config_named
-from assay.native.knobs.calibration_file import items_beside
-from assay.native.knobs.from_config import knobs_in
+from assay.native.hpvm.configs import split_config_name
+from assay.native.knobs.calibration_file import load_items
+from assay.native.knobs.from_config import read_knobs
 from assay.native.tuner.accuracy_loss import pictures_needed
 from assay.native.tuner.records import Labelled, TunePictures
 
-CHOOSING = 1 / 3  # of the tune set after calibration; the rest confirms
-LARGEST = 600e6  # bytes of images of a set
+SELECTION_SHARE = 1 / 3  # of the tune set after calibration; the rest confirms
+MAX_SPLIT_BYTES = 600e6  # bytes of images of a set
 _NAMES = (("inputs", "labels"), ("x", "y"))
 
 
-def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TunePictures:
+def images(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TunePictures:
     """The splits of a data file, or of the model's own data; `graph` is the captured one."""
-    tune, test = _of_file(data, graph, seed) if data else _own(model, graph)
-    needed = math.ceil(pictures_needed(max_loss) / (1 - CHOOSING)) + ITEMS
+    tune, test = _read_split(data, graph, seed) if data else _own_images_split(model, graph)
+    needed = math.ceil(pictures_needed(max_loss) / (1 - SELECTION_SHARE)) + CALIBRATION_ITEMS
     if len(tune.labels) < needed:
         both = f", and as many to test, {2 * needed} in all" if data else ""
         raise UsageError(
@@ -42,10 +42,13 @@ def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) ->
             hint="Give more images with --data, or allow a larger --max-loss.",
         )
     _check_labels(tune, test, graph)
-    order = np.random.default_rng(seed).permutation(len(tune.labels) - ITEMS) + ITEMS
-    count = round(CHOOSING * len(order))
+    order = (
+        np.random.default_rng(seed).permutation(len(tune.labels) - CALIBRATION_ITEMS)
+        + CALIBRATION_ITEMS
+    )
+    count = round(SELECTION_SHARE * len(order))
     return TunePictures(
-        calibration=tune.inputs[:ITEMS],
+        calibration=tune.inputs[:CALIBRATION_ITEMS],
         choosing=tune.subset(np.sort(order[:count])),
         confirming=tune.subset(np.sort(order[count:])),
         test=test,
@@ -54,12 +57,12 @@ def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) ->
 
 def calibration_items(data: str, graph: Graph, seed: int = 0) -> Array:
     """The calibration items of a tuning with this file, in the graph's layout."""
-    items = _of_file(data, graph, seed)[0].inputs[:ITEMS]
+    items = _read_split(data, graph, seed)[0].inputs[:CALIBRATION_ITEMS]
     channels_last = graph.inputs[0].layout == "channels_last"
     return np.ascontiguousarray(np.moveaxis(items, 1, -1)) if channels_last else items
 
 
-def _own(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
+def _own_images_split(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
     known = Path(model).suffix not in (*MODEL_FILES, ".onnx")
     case = parse_case(model) if known else None
     workload = registry.workload(case.workload) if case else None
@@ -69,29 +72,35 @@ def _own(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
             hint="Give --data FILE.npz with the arrays inputs and labels.",
         )
     data = str(case.params.get("data", "own"))
-    tune, test = (_ready(workload.examples(data, split), graph) for split in ("tune", "test"))
+    tune, test = (
+        _prepare_examples(workload.examples(data, split), graph) for split in ("tune", "test")
+    )
     return tune, test
 
 
-def _ready(examples: Examples, graph: Graph) -> Labelled:
+def _prepare_examples(examples: Examples, graph: Graph) -> Labelled:
     size = 4 * math.prod(graph.inputs[0].shape)
-    count = min(len(examples.labels), int(LARGEST / size))
+    count = min(len(examples.labels), int(MAX_SPLIT_BYTES / size))
     inputs = np.asarray(examples.ready(examples.inputs[:count]), np.float32)
-    return Labelled(_laid(inputs, graph.inputs[0]), np.asarray(examples.labels[:count], np.int64))
+    return Labelled(
+        _to_channels_first(inputs, graph.inputs[0]), np.asarray(examples.labels[:count], np.int64)
+    )
 
 
-def _of_file(path: str, graph: Graph, seed: int) -> tuple[Labelled, Labelled]:
+def _read_split(path: str, graph: Graph, seed: int) -> tuple[Labelled, Labelled]:
     arrays = _arrays(path)
     for inputs, labels in _NAMES:
         names = [f"{name}_{split}" for split in ("tune", "test") for name in (inputs, labels)]
         if all(name in arrays for name in names):
             tune, test = (
-                _labelled(path, graph, arrays[f"{inputs}_{split}"], arrays[f"{labels}_{split}"])
+                _labelled_images(
+                    path, graph, arrays[f"{inputs}_{split}"], arrays[f"{labels}_{split}"]
+                )
                 for split in ("tune", "test")
             )
             return tune, test
         if inputs in arrays and labels in arrays:
-            labelled = _labelled(path, graph, arrays[inputs], arrays[labels])
+            labelled = _labelled_images(path, graph, arrays[inputs], arrays[labels])
             order = np.random.default_rng(seed).permutation(len(labelled.labels))
             half = len(order) // 2
             return labelled.subset(order[:half]), labelled.subset(order[half:])
@@ -108,15 +117,17 @@ def _arrays(path: str) -> Mapping[str, Array]:
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise UsageError(f"There is no data file {path}.", hint="Give an .npz file.") from None
-    except (*BROKEN, AttributeError) as error:
+    except (*DAMAGED_HINT, AttributeError) as error:
         raise UsageError(
             f"{path} is no .npz file of arrays ({error}).", hint="Write it with np.savez."
         ) from None
 
 
-def _labelled(path: str, graph: Graph, inputs: Array, labels: Array) -> Labelled:
+def _labelled_images(path: str, graph: Graph, inputs: Array, labels: Array) -> Labelled:
     value = graph.inputs[0]
-    images = _laid(np.asarray(inputs, np.float32), value) if inputs.ndim > 1 else inputs
+    images = (
+        _to_channels_first(np.asarray(inputs, np.float32), value) if inputs.ndim > 1 else inputs
+    )
     if images.shape[1:] != _first(value):
         raise UsageError(
             f"{path} holds items of {inputs.shape[1:]}, but {graph.name} takes {value.shape}.",
@@ -146,7 +157,7 @@ def _first(value: Value) -> tuple[int, ...]:
     return (value.shape[2], *value.shape[:2]) if channels_last else value.shape
 
 
-def _laid(inputs: Array, value: Value) -> Array:
+def _to_channels_first(inputs: Array, value: Value) -> Array:
     """Inputs with channels first, from either layout."""
     channels_last = value.layout == "channels_last"
     if inputs.ndim == 4 and (channels_last or inputs.shape[1:] != value.shape):
@@ -154,10 +165,10 @@ def _laid(inputs: Array, value: Value) -> Array:
     return np.ascontiguousarray(inputs, np.float32)
 
 
-ITEMS = 64  # of a model's own tune images
+CALIBRATION_ITEMS = 64  # of a model's own tune images
 
 
-def calibrated(
+def calibrate_knobs(
     model: Any, graph: Graph, knobs: Mapping[str, int] | str | Path, items: Sequence[Any] = ()
 ) -> Changes:
     """Knobs by layer, or from FILE or FILE:NAME of a configuration file; `items` for each input.
@@ -166,9 +177,9 @@ def calibrated(
     """
     batches = tuple(np.asarray(item, np.float32) for item in items)
     if not isinstance(knobs, Mapping):
-        path, name = config_named(knobs)
-        knobs = knobs_in(graph, path, name)
-        batches = batches or items_beside(path, graph)
+        path, name = split_config_name(knobs)
+        knobs = read_knobs(graph, path, name)
+        batches = batches or load_items(path, graph)
     if knobs and not batches and isinstance(model, str):
         batches = _own_images(model, graph)
     return Changes(knobs=knobs, items=batches)
@@ -186,7 +197,7 @@ def _own_images(model: str, graph: Graph) -> tuple[Array, ...]:
         examples = workload.examples(str(case.params.get("data", "own")), "tune")
     except NotPossibleError:
         return ()
-    inputs = np.asarray(examples.ready(examples.inputs[:ITEMS]), np.float32)
+    inputs = np.asarray(examples.ready(examples.inputs[:CALIBRATION_ITEMS]), np.float32)
     shape = graph.inputs[0].shape
     images = inputs if inputs.shape[1:] == shape else np.moveaxis(inputs, -1, 1)
     return (np.ascontiguousarray(images),) if images.shape[1:] == shape else ()

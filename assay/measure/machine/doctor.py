@@ -16,13 +16,13 @@ import numpy as np
 from assay.backends.devices import PROBES
 from assay.core import codec, guard, registry, start
 from assay.core.errors import StoreError
-from assay.core.files import write_whole
+from assay.core.files import write_atomic
 from assay.core.records import SCHEMA, Value
 from assay.measure.machine import environment
 
 FILE = "doctor.json"
-PATIENCE = 120.0  # seconds, for one probe process
-LONGER = 4  # times as many seconds, for the remedy of longer sampling
+PROBE_TIMEOUT = 120.0  # seconds, for one probe process
+LONGER_FACTOR = 4  # times as many seconds, for the remedy of longer sampling
 
 # Peaks are only reused on a machine where these are equal.
 _IDENTITY = ("cpu", "cpus_allowed", "cgroup_cpus", "memory", "gpus", "gpu0")
@@ -30,9 +30,9 @@ _IDENTITY = ("cpu", "cpus_allowed", "cgroup_cpus", "memory", "gpus", "gpu0")
 
 def examine(home: Path, quick: bool, progress: Callable[[str], None]) -> Checkup:
     """All of it, in under a minute; stored in `home`, so that results can use the peaks."""
-    _usable(home)
-    machine = environment.here().machine
-    noise, remedies = _unrest(0.6 if quick else 2.5, progress)
+    _check_writable(home)
+    machine = environment.current_environment().machine
+    noise, remedies = _measure_noise(0.6 if quick else 2.5, progress)
     progress("the highest rates of this machine …")
     peaks = _peaks(0.2 if quick else 0.8, machine)
     progress("which framework sees which device …")
@@ -41,31 +41,31 @@ def examine(home: Path, quick: bool, progress: Callable[[str], None]) -> Checkup
         machine=machine,
         frameworks=_frameworks(),
         backends={name: registry.backend(name).missing() for name in registry.names("backends")},
-        monitors={name: _lack(name) for name in registry.names("monitors")},
+        monitors={name: _missing_reason(name) for name in registry.names("monitors")},
         noise=noise,
         remedies=remedies,
-        peaks=_higher(peaks, _kept_peaks(home)),
+        peaks=_merge_peaks(peaks, _stored_peaks(home)),
     )
-    write_whole(home / FILE, codec.encode(checkup, indent=2))
+    write_atomic(home / FILE, codec.encode(checkup, indent=2))
     return checkup
 
 
 def peaks_for(home: Path) -> dict[str, Value]:
     """Stored peaks as facts such as `cpu_peak_float32`; empty if of another machine."""
-    return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in _kept_peaks(home)}
+    return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in _stored_peaks(home)}
 
 
-def _kept_peaks(home: Path) -> tuple[Peak, ...]:
+def _stored_peaks(home: Path) -> tuple[Peak, ...]:
     try:
         checkup = codec.decode((home / FILE).read_bytes(), Checkup, str(home / FILE))
     except (OSError, StoreError):  # a measurement must not fail because no peak is known
         return ()
-    now = environment.here().machine
+    now = environment.current_environment().machine
     same = all(checkup.machine.get(name) == now.get(name) for name in _IDENTITY)
     return checkup.peaks if same else ()
 
 
-def _higher(peaks: tuple[Peak, ...], before: tuple[Peak, ...]) -> tuple[Peak, ...]:
+def _merge_peaks(peaks: tuple[Peak, ...], before: tuple[Peak, ...]) -> tuple[Peak, ...]:
     """The higher rate of both: a busy machine does not lower a peak."""
     best = {(peak.device, peak.what): peak for peak in before}
     for peak in peaks:
@@ -75,11 +75,11 @@ def _higher(peaks: tuple[Peak, ...], before: tuple[Peak, ...]) -> tuple[Peak, ..
     return tuple(best.values())
 
 
-def _usable(home: Path) -> None:
+def _check_writable(home: Path) -> None:
     """Fail before the measurement, not after it."""
     try:
         home.mkdir(parents=True, exist_ok=True)
-        write_whole(home / f".{FILE}", b"")
+        write_atomic(home / f".{FILE}", b"")
         (home / f".{FILE}").unlink()
     except OSError as error:
         raise StoreError(
@@ -96,7 +96,7 @@ class _Trial(NamedTuple):
     cpus: tuple[int, ...] = ()
 
 
-def _unrest(
+def _measure_noise(
     seconds: float, progress: Callable[[str], None]
 ) -> tuple[Noise | None, tuple[Remedy, ...]]:
     """The noise now, then with each remedy."""
@@ -122,7 +122,7 @@ def _unrest(
 
 
 def _trials(seconds: float) -> list[_Trial]:
-    longer = _Trial(f"sample {LONGER} times longer", "--budget 40s", LONGER * seconds)
+    longer = _Trial(f"sample {LONGER_FACTOR} times longer", "--budget 40s", LONGER_FACTOR * seconds)
     first, *others = sorted(os.sched_getaffinity(0))
     if not others:
         return [longer]
@@ -138,12 +138,14 @@ def _trials(seconds: float) -> list[_Trial]:
 
 
 def _noise(trial: _Trial) -> Noise | None:
-    reported = _ask(["assay.worker.noise", str(trial.seconds)], trial.variables, trial.cpus)
+    reported = _run_probe(["assay.worker.noise", str(trial.seconds)], trial.variables, trial.cpus)
     return noise(*json.loads(reported)) if reported else None
 
 
 def _peaks(seconds: float, machine: dict[str, Value]) -> tuple[Peak, ...]:
-    lines = [json.loads(line) for line in _ask(["assay.worker.peaks", str(seconds)]).splitlines()]
+    lines = [
+        json.loads(line) for line in _run_probe(["assay.worker.peaks", str(seconds)]).splitlines()
+    ]
     return tuple(
         Peak(
             device=line["device"],
@@ -173,7 +175,7 @@ def _framework(name: str, reported: str) -> Framework:
     return Framework(name=name, version=answer["version"], devices=tuple(answer["devices"]))
 
 
-def _lack(monitor: str) -> str:
+def _missing_reason(monitor: str) -> str:
     plugin = registry.monitor(monitor)()
     try:
         return plugin.missing()
@@ -181,7 +183,7 @@ def _lack(monitor: str) -> str:
         plugin.close()
 
 
-def _ask(
+def _run_probe(
     words: list[str], variables: dict[str, str] | None = None, cpus: tuple[int, ...] = ()
 ) -> str:
     return _answer(_start(words, variables, cpus))
@@ -196,7 +198,7 @@ def _start(
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, **(variables or {}), **guard.marked()},
+        env={**os.environ, **(variables or {}), **guard.mark_environment()},
     )
     if cpus:
         os.sched_setaffinity(started.pid, cpus)  # before it has a second thread
@@ -206,7 +208,7 @@ def _start(
 def _answer(process: subprocess.Popen[str]) -> str:
     """Its output; "" if it failed or hung."""
     try:
-        reported, _ = process.communicate(timeout=PATIENCE)
+        reported, _ = process.communicate(timeout=PROBE_TIMEOUT)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

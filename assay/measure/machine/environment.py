@@ -24,7 +24,7 @@ _RELEVANT = re.compile(
 safe_tags = safe_values
 
 
-def here() -> Environment:
+def current_environment() -> Environment:
     """The parent's side; the worker adds its Python and its packages."""
     return Environment(
         machine={**_constant(), **kernel.state()},
@@ -68,7 +68,7 @@ def _software() -> dict[str, Value]:
 @cache
 def _git() -> tuple[tuple[str, Value], ...]:
     """Commit and state of the checkout around the current folder, if any."""
-    return tuple(_git_state(_git_says("status", "--porcelain=v2", "--branch", "-uno")).items())
+    return tuple(_git_state(_git_output("status", "--porcelain=v2", "--branch", "-uno")).items())
 
 
 def _git_state(reported: str) -> dict[str, Value]:
@@ -80,7 +80,7 @@ def _git_state(reported: str) -> dict[str, Value]:
     return {"commit": heads["oid"], "branch": heads.get("head", ""), "dirty": dirty}
 
 
-def _git_says(*words: str) -> str:
+def _git_output(*words: str) -> str:
     try:
         answer = subprocess.run(
             ["git", *words], capture_output=True, text=True, timeout=5, check=False

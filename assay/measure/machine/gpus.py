@@ -51,12 +51,12 @@ def _by_nvml() -> Facts:
         ]
         facts: Facts = {
             "gpus": len(handles),
-            "driver": _decoded(library.nvmlSystemGetDriverVersion()),
+            "driver": _decode(library.nvmlSystemGetDriverVersion()),
         }
         version = library.nvmlSystemGetCudaDriverVersion()
         facts["cuda_driver"] = f"{version // 1000}.{version % 1000 // 10}"
         for i, handle in enumerate(handles):
-            facts[f"gpu{i}"] = _decoded(library.nvmlDeviceGetName(handle))
+            facts[f"gpu{i}"] = _decode(library.nvmlDeviceGetName(handle))
             facts[f"gpu{i}_memory"] = int(library.nvmlDeviceGetMemoryInfo(handle).total)
     except library.NVMLError:  # the driver and the library may disagree
         return {}
@@ -65,7 +65,7 @@ def _by_nvml() -> Facts:
 
 def _by_nvidia_smi() -> Facts:
     fields = "name,memory.total,driver_version"
-    lines = _says("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits")
+    lines = _program_output("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits")
     rows = [[word.strip() for word in line.split(",")] for line in lines.splitlines()]
     rows = [row for row in rows if len(row) == 3]  # anything else is a message of the driver
     if not rows:
@@ -79,7 +79,7 @@ def _by_nvidia_smi() -> Facts:
 
 
 def _by_rocm_smi() -> Facts:
-    text = _says(
+    text = _program_output(
         "rocm-smi", "--showproductname", "--showmeminfo", "vram", "--showdriverversion", "--json"
     )
     try:
@@ -100,7 +100,7 @@ def _by_rocm_smi() -> Facts:
     return facts
 
 
-def _says(program: str, *words: str) -> str:
+def _program_output(program: str, *words: str) -> str:
     if not shutil.which(program):
         return ""
     try:
@@ -134,5 +134,5 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _decoded(text: str | bytes) -> str:
+def _decode(text: str | bytes) -> str:
     return text.decode(errors="replace") if isinstance(text, bytes) else text

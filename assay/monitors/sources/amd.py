@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.monitors.sources.gpu_sample import Look
-from assay.monitors.sources.proc import KeptFile
+from assay.monitors.sources.gpu_sample import GpuSample
+from assay.monitors.sources.proc import OpenFile
 
 CARDS = Path("/sys/class/drm")
 
@@ -24,8 +24,8 @@ class AmdSource:
     def __init__(self, devices: Sequence[Path]) -> None:
         self._files = [_files(device) for device in devices]
 
-    def samples(self, pids: Sequence[int]) -> list[Look]:
-        return [_look({name: file.number() for name, file in f.items()}) for f in self._files]
+    def samples(self, pids: Sequence[int]) -> list[GpuSample]:
+        return [_read_card({name: file.number() for name, file in f.items()}) for f in self._files]
 
     def close(self) -> None:
         for files in self._files:
@@ -33,20 +33,20 @@ class AmdSource:
                 file.close()
 
 
-def _files(device: Path) -> dict[str, KeptFile]:
+def _files(device: Path) -> dict[str, OpenFile]:
     sensors = next(iter(sorted(device.glob("hwmon/hwmon*"))), device)
     average = sensors / "power1_average"
     return {
-        "power": KeptFile(str(average if average.exists() else sensors / "power1_input")),
-        "use": KeptFile(str(device / "gpu_busy_percent")),
-        "memory": KeptFile(str(device / "mem_info_vram_used")),
-        "clock": KeptFile(str(sensors / "freq1_input")),
-        "heat": KeptFile(str(sensors / "temp1_input")),
+        "power": OpenFile(str(average if average.exists() else sensors / "power1_input")),
+        "use": OpenFile(str(device / "gpu_busy_percent")),
+        "memory": OpenFile(str(device / "mem_info_vram_used")),
+        "clock": OpenFile(str(sensors / "freq1_input")),
+        "heat": OpenFile(str(sensors / "temp1_input")),
     }
 
 
-def _look(values: dict[str, int | None]) -> Look:
-    return Look(
+def _read_card(values: dict[str, int | None]) -> GpuSample:
+    return GpuSample(
         power=_scaled(values["power"], 1e-6),
         utilization=values["use"],
         memory_used=values["memory"],

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class GpuSample:
     """A sample of one GPU in SI units; None: not available."""
 
     power: float | None = None  # watts
@@ -26,32 +26,32 @@ class Source(Protocol):
 
     counts_energy: bool  # whether it has energy counters, so that power is not integrated
 
-    def samples(self, pids: Sequence[int]) -> list[Look]: ...
+    def samples(self, pids: Sequence[int]) -> list[GpuSample]: ...
 
     def close(self) -> None: ...
 
 
-def ours(looks: list[Look]) -> list[int]:
+def own_processes(looks: list[GpuSample]) -> list[int]:
     """GPUs that our processes use; all if the driver does not report it."""
     used = [number for number, look in enumerate(looks) if look.memory]
     return used or list(range(len(looks)))
 
 
-def together(looks: list[Look]) -> dict[str, float]:
+def combine(looks: list[GpuSample]) -> dict[str, float]:
     """Sums, or limits: the lowest clock, the highest temperature."""
     metrics = {
-        "gpu_power": _of(sum, [look.power for look in looks]),
-        "gpu_utilization": _of(_mean, [look.utilization for look in looks]),
-        "gpu_memory": _of(sum, [look.memory for look in looks]),
-        "gpu_memory_used": _of(sum, [look.memory_used for look in looks]),
-        "gpu_clock": _of(min, [look.clock for look in looks]),
-        "gpu_temperature": _of(max, [look.temperature for look in looks]),
-        "gpu_throttled": _of(max, [look.throttled for look in looks]),
+        "gpu_power": _select(sum, [look.power for look in looks]),
+        "gpu_utilization": _select(_mean, [look.utilization for look in looks]),
+        "gpu_memory": _select(sum, [look.memory for look in looks]),
+        "gpu_memory_used": _select(sum, [look.memory_used for look in looks]),
+        "gpu_clock": _select(min, [look.clock for look in looks]),
+        "gpu_temperature": _select(max, [look.temperature for look in looks]),
+        "gpu_throttled": _select(max, [look.throttled for look in looks]),
     }
     return {name: float(value) for name, value in metrics.items() if value is not None}
 
 
-def memory_of_each(looks: list[Look]) -> dict[str, float]:
+def memory_by_process(looks: list[GpuSample]) -> dict[str, float]:
     """`gpu0_memory_used` and so on for every GPU, by the driver's numbers."""
     return {
         f"gpu{index if look.number is None else look.number}_memory_used": float(look.memory_used)
@@ -60,7 +60,7 @@ def memory_of_each(looks: list[Look]) -> dict[str, float]:
     }
 
 
-def _of(reduce: Callable[[list[float]], float], values: Sequence[float | None]) -> float | None:
+def _select(reduce: Callable[[list[float]], float], values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return reduce(known) if known else None
 

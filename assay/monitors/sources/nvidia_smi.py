@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.monitors.sources.gpu_sample import Look
+from assay.monitors.sources.gpu_sample import GpuSample
 from assay.monitors.sources.nvml import THROTTLES
 
 FIELDS = (
@@ -53,9 +53,9 @@ class SmiSource:
         os.set_blocking(self._process.stdout.fileno(), False)
         self._rest = b""
 
-    def samples(self, pids: Sequence[int]) -> list[Look]:
+    def samples(self, pids: Sequence[int]) -> list[GpuSample]:
         """The newest line of each GPU since the last call."""
-        newest: dict[int, Look] = {}
+        newest: dict[int, GpuSample] = {}
         for line in self._lines():
             number, look = read_line(line)
             if number >= 0:
@@ -80,13 +80,13 @@ class SmiSource:
         return [line.decode(errors="replace") for line in lines]
 
 
-def read_line(line: str) -> tuple[int, Look]:
+def read_line(line: str) -> tuple[int, GpuSample]:
     """The GPU's number and sample; -1 for other lines, such as warnings of the driver."""
     words = [word.strip() for word in line.split(",")]
     if len(words) != len(FIELDS) or not words[0].isdigit():
-        return -1, Look()
+        return -1, GpuSample()
     power, use, memory, clock, heat = (number(word) for word in words[1:6])
-    return int(words[0]), Look(
+    return int(words[0]), GpuSample(
         power=power,
         utilization=use,
         memory_used=None if memory is None else memory * 2**20,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from assay.monitors.sources.gpu_sample import Look
+from assay.monitors.sources.gpu_sample import GpuSample
 
 # nvml.h, nvmlClocksEventReasons: power cap, hardware slowdown, thermal (software, hardware), brake.
 THROTTLES = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
@@ -42,7 +42,7 @@ class NvmlSource:
             library.nvmlDeviceGetHandleByIndex(i) for i in range(library.nvmlDeviceGetCount())
         ]
 
-    def samples(self, pids: Sequence[int]) -> list[Look]:
+    def samples(self, pids: Sequence[int]) -> list[GpuSample]:
         return [self._look(device, set(pids)) for device in self._devices]
 
     def energies(self) -> list[float]:
@@ -53,14 +53,14 @@ class NvmlSource:
     def close(self) -> None:
         """NVML stays initialized, which saves milliseconds per case."""
 
-    def _look(self, device: object, pids: set[int]) -> Look:
+    def _look(self, device: object, pids: set[int]) -> GpuSample:
         library = self._library
         power = self._ask(library.nvmlDeviceGetPowerUsage, device)
         rates = self._ask(library.nvmlDeviceGetUtilizationRates, device)
         memory = self._ask(library.nvmlDeviceGetMemoryInfo, device)
         clock = self._ask(library.nvmlDeviceGetClockInfo, device, library.NVML_CLOCK_SM)
         reasons = self._ask(library.nvmlDeviceGetCurrentClocksThrottleReasons, device)
-        return Look(
+        return GpuSample(
             power=None if power is None else power / 1e3,
             utilization=None if rates is None else rates.gpu,
             memory_used=None if memory is None else memory.used,

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 
 
-class KeptFile:
+class OpenFile:
     """One small file of /proc or /sys. Reads return b"" in place of errors."""
 
     def __init__(self, path: str, size: int = 4096) -> None:
@@ -30,7 +30,7 @@ class KeptFile:
 
     def number(self) -> int | None:
         """The first word, if it is an integer."""
-        return whole(self.read().split(maxsplit=1)[:1])
+        return read_whole(self.read().split(maxsplit=1)[:1])
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -43,11 +43,11 @@ class FilePerProcess:
 
     def __init__(self, path: Callable[[int], str]) -> None:
         self._path = path
-        self._files: dict[int, KeptFile] = {}
+        self._files: dict[int, OpenFile] = {}
 
     def read(self, pid: int) -> bytes:
         if pid not in self._files:
-            self._files[pid] = KeptFile(self._path(pid))
+            self._files[pid] = OpenFile(self._path(pid))
         return self._files[pid].read()
 
     def forget(self, pid: int) -> None:
@@ -65,10 +65,10 @@ def line_value(text: bytes, name: bytes) -> int | None:
     if start == 0 and not text.startswith(name):
         return None
     end = text.find(b"\n", start)
-    return whole(text[start + len(name) : end if end >= 0 else None].split(maxsplit=1)[:1])
+    return read_whole(text[start + len(name) : end if end >= 0 else None].split(maxsplit=1)[:1])
 
 
-def whole(words: list[bytes]) -> int | None:
+def read_whole(words: list[bytes]) -> int | None:
     return int(words[0]) if words and words[0].isdigit() else None
 
 

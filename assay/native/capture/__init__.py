@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.native.expected import Answers, items_for
+from assay.native.expected import ReferenceOutputs, sample_items
 from assay.native.graph import Graph
 
 
@@ -21,16 +21,16 @@ def capture(model: Any, name: str = "") -> Graph:
     return captured(model, name)
 
 
-def answers(model: Any, graph: Graph) -> Answers:
+def reference_outputs(model: Any, graph: Graph) -> ReferenceOutputs:
     """Reference outputs by Keras for sample inputs of the captured graph."""
     import keras
 
-    items = items_for(graph)
+    items = sample_items(graph)
     structure = getattr(model, "_inputs_struct", None)  # a functional model's: a list or a dict
     inputs = items[0] if structure is None else keras.tree.pack_sequence_as(structure, list(items))
     # As one function, not layer by layer: a framework that compiles does so once.
     outputs = keras.tree.flatten(model.predict_on_batch(inputs))
-    return Answers(judge="Keras", inputs=items, outputs=tuple(map(np.asarray, outputs)))
+    return ReferenceOutputs(judge="Keras", inputs=items, outputs=tuple(map(np.asarray, outputs)))
 
 
 def supported() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from keras import activations, layers
 from assay.native import ops
 from assay.native.capture import unsupported
 from assay.native.capture._supported import check_layer
-from assay.native.graph_builder import Building, Tensor
+from assay.native.graph_builder import GraphBuilder, Tensor
 
 _FUNCTIONS: dict[Any, ops.ActivationOp] = {
     activations.relu: ops.ActivationOp("relu"),
@@ -35,7 +35,7 @@ _KNOWN = (
 
 
 def add_activation(
-    builder: Building, function: Any, tensor: Tensor, name: str, alone: bool = False
+    builder: GraphBuilder, function: Any, tensor: Tensor, name: str, alone: bool = False
 ) -> Tensor:
     """`alone`: the activation is the layer itself, not the end of another layer."""
     if function is activations.linear:
@@ -53,7 +53,7 @@ def add_activation(
     return Tensor(builder.add(op_name, op, tensor.value), tensor.order)
 
 
-def add_softmax(builder: Building, axis: int, tensor: Tensor, name: str) -> Tensor:
+def add_softmax(builder: GraphBuilder, axis: int, tensor: Tensor, name: str) -> Tensor:
     """The axis counts the batch, as in Keras."""
     rank = len(tensor.order)
     position = tensor.order.index((axis if axis >= 0 else axis + rank + 1) - 1)

@@ -10,12 +10,12 @@ import numpy as np
 
 from assay.native.capture import unsupported
 from assay.native.graph import Array
-from assay.native.graph_builder import Building, Tensor
+from assay.native.graph_builder import GraphBuilder, Tensor
 
-LARGEST = 2**24  # up to here float32 holds every integer
-Given = Tensor | Any  # a tensor of the model, or a constant
+MAX_EXACT_INTEGER = 2**24  # up to here float32 holds every integer
+Arg = Tensor | Any  # a tensor of the model, or a constant
 # Adds an operation with the arguments of its call and returns its outputs.
-Operator = Callable[[Building, Any, list[Given], str], list[Tensor]]
+Operator = Callable[[GraphBuilder, Any, list[Arg], str], list[Tensor]]
 
 
 def numbers(value: Any) -> Array:
@@ -23,7 +23,7 @@ def numbers(value: Any) -> Array:
     return np.asarray(keras.ops.convert_to_numpy(array), np.float32)
 
 
-def of_an_item(value: Any, rank: int, name: str) -> Array:
+def item_constant(value: Any, rank: int, name: str) -> Array:
     """A constant of at most `rank` axes; a batch axis of size 1 is removed."""
     array = numbers(value)
     if array.ndim == rank + 1 and len(array) == 1:

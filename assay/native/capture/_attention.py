@@ -10,32 +10,38 @@ from keras import layers
 
 from assay.native import ops
 from assay.native.capture import unsupported
-from assay.native.capture._arguments import LARGEST, Given, numbers
+from assay.native.capture._arguments import MAX_EXACT_INTEGER, Arg, numbers
 from assay.native.capture._layers import Handler, array
 from assay.native.graph import Array
-from assay.native.graph_builder import Building, Tensor
+from assay.native.graph_builder import GraphBuilder, Tensor
 
 CLOSED = np.float32(-0.7 * np.finfo(np.float32).max)  # score of masked positions in Keras on JAX
 
 
-def _embedding(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _embedding(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if layer.mask_zero:
         raise unsupported("an Embedding with mask_zero", name, ("one without",))
-    return looked_up(builder, array(layer.embeddings), inputs[0], name)
+    return embed(builder, array(layer.embeddings), inputs[0], name)
 
 
-def looked_up(builder: Building, table: Array, rows: Tensor, name: str) -> Tensor:
+def embed(builder: GraphBuilder, table: Array, rows: Tensor, name: str) -> Tensor:
     if rows.value not in builder.integers:
         raise unsupported("a look-up by a value that is no integer", name, ("an integer input",))
-    if len(table) > LARGEST:
-        raise unsupported(f"a look-up in {len(table)} rows", name, (f"at most {LARGEST}",))
+    if len(table) > MAX_EXACT_INTEGER:
+        raise unsupported(
+            f"a look-up in {len(table)} rows", name, (f"at most {MAX_EXACT_INTEGER}",)
+        )
     weight = builder.constant(f"{name}/embeddings", table)
     output = builder.add(name, ops.EmbeddingOp(weight), builder.reorder(rows))
     return Tensor(output, tuple(range(len(builder.shapes[output]))))
 
 
 def _attention(
-    builder: Building, layer: Any, inputs: list[Tensor], name: str, use_causal_mask: bool = False
+    builder: GraphBuilder,
+    layer: Any,
+    inputs: list[Tensor],
+    name: str,
+    use_causal_mask: bool = False,
 ) -> Tensor:
     values = [builder.reorder(tensor) for tensor in inputs]
     query, value, key = values if len(values) == 3 else (*values, values[-1])
@@ -56,7 +62,9 @@ def _attention(
     return Tensor(output, (0, 1))
 
 
-def dot_product(builder: Building, operation: Any, inputs: list[Given], name: str) -> list[Tensor]:
+def dot_product(
+    builder: GraphBuilder, operation: Any, inputs: list[Arg], name: str
+) -> list[Tensor]:
     """Scaled dot-product attention of (length, heads, depth) each; the mask must be a constant."""
     q, k, v, bias, mask, scale = inputs
     if bias is not None or operation.flash_attention or operation.attn_logits_soft_cap is not None:
@@ -80,7 +88,9 @@ def dot_product(builder: Building, operation: Any, inputs: list[Given], name: st
     return [Tensor(output, (0, 1, 2))]
 
 
-def _mixed(builder: Building, values: tuple[str, str, str], mask: Array | None, name: str) -> str:
+def _mixed(
+    builder: GraphBuilder, values: tuple[str, str, str], mask: Array | None, name: str
+) -> str:
     """Attention of values of four axes (1, length, heads, depth)."""
     orders = {"query": (0, 2, 1, 3), "key": (0, 2, 3, 1), "value": (0, 2, 1, 3)}
     q, k, v = (
@@ -97,7 +107,7 @@ def _mixed(builder: Building, values: tuple[str, str, str], mask: Array | None, 
 
 
 def _mask(
-    builder: Building, q: str, k: str, causal: bool, mask: Any = None, name: str = ""
+    builder: GraphBuilder, q: str, k: str, causal: bool, mask: Any = None, name: str = ""
 ) -> Array | None:
     """Replacement of masked scores; NaN where a score is kept."""
     sizes = builder.shapes[q][1], builder.shapes[k][1]
@@ -112,7 +122,7 @@ def _mask(
     return np.where(visible, np.float32(np.nan), CLOSED)
 
 
-def _heads(builder: Building, layer: Any, value: str, name: str, factor: float = 1.0) -> str:
+def _heads(builder: GraphBuilder, layer: Any, value: str, name: str, factor: float = 1.0) -> str:
     kernel = array(layer.kernel).astype(np.float64)
     size, heads, depth = kernel.shape
     bias = None if layer.bias is None else array(layer.bias).reshape(-1) * factor
@@ -121,7 +131,7 @@ def _heads(builder: Building, layer: Any, value: str, name: str, factor: float =
     return builder.add(f"{name}/heads", ops.ReshapeOp(shape), output)
 
 
-def _dense(builder: Building, kernel: Array, bias: Array | None, value: str, name: str) -> str:
+def _dense(builder: GraphBuilder, kernel: Array, bias: Array | None, value: str, name: str) -> str:
     weight = builder.constant(f"{name}/kernel", kernel.T)
     bias_name = "" if bias is None else builder.constant(f"{name}/bias", bias)
     return builder.add(name, ops.DenseOp(weight, bias_name), value)

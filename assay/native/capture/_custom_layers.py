@@ -17,8 +17,8 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.native.capture import unsupported
-from assay.native.capture._nodes import alike
-from assay.native.capture._supported import check_opened
+from assay.native.capture._nodes import is_equal_trace
+from assay.native.capture._supported import check_custom
 from assay.native.graph import Shape
 
 
@@ -29,25 +29,25 @@ class TracedCall(msgspec.Struct, frozen=True):
     outputs: list[Any]
 
 
-def is_own(layer: Any) -> bool:
+def is_custom(layer: Any) -> bool:
     """Whether it is a custom layer; Keras' own are captured by class or not at all."""
     return not type(layer).__module__.startswith("keras.")
 
 
 @contextmanager
-def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[TracedCall]:
+def trace_layer(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[TracedCall]:
     """Trace one call of the layer, for inputs of these shapes."""
-    check_opened(layer, node, name)
-    with _left_as_it_was(layer):
-        trace = _traced(layer, node, shapes, name)
+    check_custom(layer, node, name)
+    with _restore_nodes(layer):
+        trace = _trace_call(layer, node, shapes, name)
         yield trace
-        again = _traced(layer, node, shapes, name)
-        if not alike((trace.inputs, trace.outputs), (again.inputs, again.outputs)):
+        again = _trace_call(layer, node, shapes, name)
+        if not is_equal_trace((trace.inputs, trace.outputs), (again.inputs, again.outputs)):
             what = f"a {type(layer).__name__} that computes something else each time it is called"
             raise unsupported(what, name, ("a call that depends on its inputs alone",))
 
 
-def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> TracedCall:
+def _trace_call(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> TracedCall:
     inputs = [
         keras.Input(batch_shape=(tensor.shape[0], *shape), dtype=tensor.dtype)
         for tensor, shape in zip(node.input_tensors, shapes, strict=True)
@@ -56,7 +56,7 @@ def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Traced
     args, kwargs = node.arguments.fill_in(fresh)
     if "training" in inspect.signature(layer.call).parameters:
         kwargs = {**kwargs, "training": False}
-    with as_symbolic(layer, name), _Watching() as scope:
+    with as_symbolic(layer, name), _UpdateRecorder() as scope:
         result = layer.call(*args, **kwargs)
     if scope.changed:
         what = f"a {type(layer).__name__} that changes {', '.join(scope.changed)} in inference"
@@ -68,7 +68,7 @@ def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Traced
     return TracedCall([fresh[id(tensor)] for tensor in node.input_tensors], outputs)
 
 
-class _Watching(keras.StatelessScope):  # type: ignore[misc]
+class _UpdateRecorder(keras.StatelessScope):  # type: ignore[misc]
     """Variables keep their values; records which ones a call would change."""
 
     def __init__(self) -> None:
@@ -98,10 +98,10 @@ def as_symbolic(layer: Any, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _left_as_it_was(layer: Any) -> Iterator[None]:
+def _restore_nodes(layer: Any) -> Iterator[None]:
     """Remove the calls of the trace from the layer: a layer of several calls has no `output`, and
     each call holds its tensors."""
-    node_lists = [nodes for inner in layer._flatten_layers() for nodes in _lists(inner)]
+    node_lists = [nodes for inner in layer._flatten_layers() for nodes in _node_lists(inner)]
     sizes = [len(nodes) for nodes in node_lists]
     try:
         yield
@@ -110,5 +110,5 @@ def _left_as_it_was(layer: Any) -> Iterator[None]:
             del nodes[size:]
 
 
-def _lists(layer: Any) -> tuple[list[Any], list[Any]]:
+def _node_lists(layer: Any) -> tuple[list[Any], list[Any]]:
     return layer._inbound_nodes, layer._outbound_nodes

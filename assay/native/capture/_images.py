@@ -11,7 +11,7 @@ from assay.native.capture import unsupported
 from assay.native.capture._activations import add_activation
 from assay.native.capture._layers import Handler, array
 from assay.native.graph import Array, Shape
-from assay.native.graph_builder import Building, Tensor
+from assay.native.graph_builder import GraphBuilder, Tensor
 
 FIRST, LAST = (0, 1, 2), (2, 0, 1)  # from an image's axes to channels, rows, columns
 
@@ -20,34 +20,34 @@ def _order(layer: Any) -> tuple[int, ...]:
     return FIRST if layer.data_format == "channels_first" else LAST
 
 
-def _conv(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _conv(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     value = builder.reorder(inputs[0], _order(layer))
     kernel = array(layer.kernel).transpose(3, 2, 0, 1)
     weight = builder.constant(f"{name}/kernel", kernel)
     bias = _bias(builder, layer, name)
-    options = _placed(layer, builder.shapes[value], kernel)
+    options = _window_options(layer, builder.shapes[value], kernel)
     op = ops.ConvOp(weight=weight, bias=bias, groups=layer.groups, **options)
     output = Tensor(builder.add(name, op, value), _order(layer))
     return add_activation(builder, layer.activation, output, name)
 
 
-def _depthwise(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _depthwise(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     value = builder.reorder(inputs[0], _order(layer))
-    kernel = _by_channel(array(layer.kernel))
+    kernel = _depthwise_weight(array(layer.kernel))
     weight = builder.constant(f"{name}/kernel", kernel)
     bias = _bias(builder, layer, name)
-    options = _placed(layer, builder.shapes[value], kernel)
+    options = _window_options(layer, builder.shapes[value], kernel)
     op = ops.ConvOp(weight=weight, bias=bias, groups=builder.shapes[value][0], **options)
     output = Tensor(builder.add(name, op, value), _order(layer))
     return add_activation(builder, layer.activation, output, name)
 
 
-def _separable(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _separable(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """A depthwise convolution, then one of 1 x 1 with the bias and the activation."""
     value = builder.reorder(inputs[0], _order(layer))
-    kernel = _by_channel(array(layer.depthwise_kernel))
+    kernel = _depthwise_weight(array(layer.depthwise_kernel))
     weight = builder.constant(f"{name}/depthwise_kernel", kernel)
-    options = _placed(layer, builder.shapes[value], kernel)
+    options = _window_options(layer, builder.shapes[value], kernel)
     depthwise = ops.ConvOp(weight=weight, groups=builder.shapes[value][0], **options)
     value = builder.add(f"{name}/depthwise", depthwise, value)
     point = array(layer.pointwise_kernel).transpose(3, 2, 0, 1)
@@ -57,13 +57,13 @@ def _separable(builder: Building, layer: Any, inputs: list[Tensor], name: str) -
     return add_activation(builder, layer.activation, output, name)
 
 
-def _by_channel(kernel: Array) -> Array:
+def _depthwise_weight(kernel: Array) -> Array:
     """(height, width, in, multiplier) → (in · multiplier, 1, height, width)"""
     height, width, channels, multiplier = kernel.shape
     return kernel.transpose(2, 3, 0, 1).reshape(channels * multiplier, 1, height, width)
 
 
-def _transposed(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _conv_transpose(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if layer.output_padding is not None:
         raise unsupported("a Conv2DTranspose with output_padding", name, ("None",))
     value = builder.reorder(inputs[0], _order(layer))
@@ -88,7 +88,7 @@ def _transposed(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
     return add_activation(builder, layer.activation, output, name)
 
 
-def _cropping(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _cropping(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     value = builder.reorder(inputs[0], _order(layer))
     channels, height, width = builder.shapes[value]
     (top, bottom), (left, right) = layer.cropping
@@ -97,11 +97,11 @@ def _cropping(builder: Building, layer: Any, inputs: list[Tensor], name: str) ->
     return Tensor(builder.add(name, op, value), _order(layer))
 
 
-def _bias(builder: Building, layer: Any, name: str) -> str:
+def _bias(builder: GraphBuilder, layer: Any, name: str) -> str:
     return builder.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else ""
 
 
-def _placed(layer: Any, shape: Shape, kernel: Array) -> dict[str, Any]:
+def _window_options(layer: Any, shape: Shape, kernel: Array) -> dict[str, Any]:
     """Strides, dilations and padding of a convolution over an image of that shape."""
     strides, dilations = _pair(layer.strides), _pair(layer.dilation_rate)
     reach = [(kernel.shape[2 + axis] - 1) * dilations[axis] + 1 for axis in (0, 1)]
@@ -123,7 +123,7 @@ def _pads(padding: str, shape: Shape, reach: ops.Pair, strides: ops.Pair) -> ops
 
 
 def _pool(kind: Any) -> Handler:
-    def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    def add(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
         value = builder.reorder(inputs[0], _order(layer))
         window, strides = _pair(layer.pool_size), _pair(layer.strides)
         pads = _pads(layer.padding, builder.shapes[value], window, strides)
@@ -134,7 +134,7 @@ def _pool(kind: Any) -> Handler:
 
 
 def _global_pool(kind: Any) -> Handler:
-    def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    def add(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
         value = builder.reorder(inputs[0], _order(layer))
         value = builder.add(name, ops.GlobalPoolOp(kind), value)
         if not layer.keepdims:
@@ -145,14 +145,14 @@ def _global_pool(kind: Any) -> Handler:
     return add
 
 
-def _padding(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _padding(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     value = builder.reorder(inputs[0], _order(layer))
     (top, bottom), (left, right) = layer.padding
     op = ops.PadOp((top, left, bottom, right))
     return Tensor(builder.add(name, op, value), _order(layer))
 
 
-def _upsampling(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _upsampling(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if layer.interpolation != "nearest":
         what = f"an UpSampling2D with {layer.interpolation} interpolation"
         raise unsupported(what, name, ("nearest",))
@@ -175,6 +175,6 @@ HANDLERS: dict[type, Handler] = {
     layers.GlobalAveragePooling2D: _global_pool("average"),
     layers.ZeroPadding2D: _padding,
     layers.Cropping2D: _cropping,
-    layers.Conv2DTranspose: _transposed,
+    layers.Conv2DTranspose: _conv_transpose,
     layers.UpSampling2D: _upsampling,
 }

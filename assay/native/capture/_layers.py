@@ -14,7 +14,7 @@ from assay.native import ops
 from assay.native.capture import unsupported
 from assay.native.capture._activations import add_activation, add_softmax
 from assay.native.graph import Array
-from assay.native.graph_builder import Building, Tensor
+from assay.native.graph_builder import GraphBuilder, Tensor
 
 # Adds a layer's operations and returns its output. Arguments: the graph builder, the layer, its
 # inputs, its name with those of its models (and keywords of the call in `_supported.KEYWORDS`).
@@ -25,23 +25,23 @@ def array(variable: Any) -> Array:
     return np.asarray(keras.ops.convert_to_numpy(variable.value), np.float32)
 
 
-def nothing(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def identity(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """A layer that is the identity in inference."""
     return inputs[0]
 
 
-def _dense(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _dense(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if inputs[0].order == (2, 0, 1):  # channels of an image: needs no transpose
         return _pointwise(builder, layer, inputs[0], name)
     op = ops.DenseOp(
         weight=builder.constant(f"{name}/kernel", array(layer.kernel).T),
         bias=builder.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
     )
-    output = Tensor(builder.add(name, op, builder.reorder(inputs[0])), _plain(inputs[0]))
+    output = Tensor(builder.add(name, op, builder.reorder(inputs[0])), _identity_order(inputs[0]))
     return add_activation(builder, layer.activation, output, name)
 
 
-def _pointwise(builder: Building, layer: Any, tensor: Tensor, name: str) -> Tensor:
+def _pointwise(builder: GraphBuilder, layer: Any, tensor: Tensor, name: str) -> Tensor:
     op = ops.ConvOp(
         weight=builder.constant(f"{name}/kernel", array(layer.kernel).T[..., None, None]),
         bias=builder.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
@@ -50,7 +50,7 @@ def _pointwise(builder: Building, layer: Any, tensor: Tensor, name: str) -> Tens
     return add_activation(builder, layer.activation, output, name)
 
 
-def _batch_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _batch_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     rank = len(inputs[0].order)
     axis = (layer.axis if layer.axis >= 0 else layer.axis + rank + 1) - 1
     order = (axis, *(other for other in range(rank) if other != axis))
@@ -65,7 +65,7 @@ def _batch_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
     return Tensor(builder.add(name, op, builder.reorder(inputs[0], order)), order)
 
 
-def _rescaling(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _rescaling(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """x · scale + offset, as a batch norm of mean 0 and variance 1."""
     if np.ndim(layer.scale) or np.ndim(layer.offset):
         return _rescaling_by_channel(builder, layer, inputs, name)
@@ -79,7 +79,9 @@ def _rescaling(builder: Building, layer: Any, inputs: list[Tensor], name: str) -
     return Tensor(builder.add(name, ops.BatchNormOp(**constants, epsilon=0.0), value), order)
 
 
-def _rescaling_by_channel(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _rescaling_by_channel(
+    builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str
+) -> Tensor:
     order, value = inputs[0].order, inputs[0].value
     steps: tuple[tuple[Any, Any], ...] = (("multiply", layer.scale), ("add", layer.offset))
     for kind, numbers in steps:
@@ -88,15 +90,17 @@ def _rescaling_by_channel(builder: Building, layer: Any, inputs: list[Tensor], n
     return Tensor(value, order)
 
 
-def _activation(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _activation(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     return add_activation(builder, layer.activation, inputs[0], name, alone=True)
 
 
-def _layer_as_activation(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _layer_as_activation(
+    builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str
+) -> Tensor:
     return add_activation(builder, layer, inputs[0], name, alone=True)
 
 
-def _softmax(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _softmax(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if not isinstance(layer.axis, int):
         raise unsupported(f"a Softmax over the axes {layer.axis}", name, ("one axis",))
     return add_softmax(builder, layer.axis, inputs[0], name)
@@ -105,7 +109,7 @@ def _softmax(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> 
 def _binary(kind: Any) -> Handler:
     """A layer of two or more inputs becomes a chain of binary operations."""
 
-    def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    def add(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
         if len({len(tensor.order) for tensor in inputs}) > 1:
             raise unsupported(f"{type(layer).__name__} of inputs of several ranks", name, ("one",))
         order = common_order(inputs)
@@ -117,14 +121,14 @@ def _binary(kind: Any) -> Handler:
     return add
 
 
-def _concatenate(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _concatenate(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     order = common_order(inputs)
     axis = order.index((layer.axis if layer.axis >= 0 else layer.axis + len(order) + 1) - 1)
     values = [builder.reorder(tensor, order) for tensor in inputs]
     return Tensor(builder.add(name, ops.ConcatenateOp(axis), *values), order)
 
 
-def _flatten(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _flatten(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """Keras 3 flattens images as rows, columns, channels, whatever the data format."""
     rank = len(inputs[0].order)
     if layer.data_format == "channels_first" and rank > 1:
@@ -135,13 +139,13 @@ def _flatten(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> 
     return Tensor(builder.add(name, ops.ReshapeOp(shape), value), (0,))
 
 
-def _reshape(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _reshape(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     value = builder.reorder(inputs[0])
     shape = tuple(np.empty(builder.shapes[value]).reshape(layer.target_shape).shape)
     return Tensor(builder.add(name, ops.ReshapeOp(shape), value), tuple(range(len(shape))))
 
 
-def _permute(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _permute(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """A new order of the axes; data moves only when an operation needs it."""
     tensor = inputs[0]
     dims = [dim - 1 for dim in layer.dims]
@@ -154,11 +158,11 @@ def common_order(inputs: list[Tensor]) -> tuple[int, ...]:
     return max(orders, key=orders.count)
 
 
-def _plain(tensor: Tensor) -> tuple[int, ...]:
+def _identity_order(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(len(tensor.order)))
 
 
-def _average(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _average(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     total = _binary("add")(builder, layer, inputs, f"{name}/sum")
     share = builder.add_constant(f"{name}/share", np.float32(1 / len(inputs)), total.order)
     return Tensor(builder.add(name, ops.BinaryOp("multiply"), total.value, share), total.order)
@@ -183,13 +187,13 @@ HANDLERS: dict[type, Handler] = {
     layers.Flatten: _flatten,
     layers.Reshape: _reshape,
     layers.Permute: _permute,
-    layers.InputLayer: nothing,
-    layers.Identity: nothing,
-    layers.Dropout: nothing,
-    layers.SpatialDropout1D: nothing,
-    layers.SpatialDropout2D: nothing,
-    layers.AlphaDropout: nothing,
-    layers.GaussianDropout: nothing,
-    layers.GaussianNoise: nothing,
-    layers.ActivityRegularization: nothing,
+    layers.InputLayer: identity,
+    layers.Identity: identity,
+    layers.Dropout: identity,
+    layers.SpatialDropout1D: identity,
+    layers.SpatialDropout2D: identity,
+    layers.AlphaDropout: identity,
+    layers.GaussianDropout: identity,
+    layers.GaussianNoise: identity,
+    layers.ActivityRegularization: identity,
 }

@@ -31,7 +31,7 @@ def in_order(outputs: Sequence[Any], inputs: Sequence[Any]) -> Iterator[Any]:
             known |= {id(tensor) for tensor in node.output_tensors}
 
 
-def alike(first: tuple[Sequence[Any], Sequence[Any]], second: tuple[Any, Any]) -> bool:
+def is_equal_trace(first: tuple[Sequence[Any], Sequence[Any]], second: tuple[Any, Any]) -> bool:
     """Whether two traces, each of inputs and outputs, have equal calls and constants."""
     first_items, second_items = (list(_told(*trace)) for trace in (first, second))
     return len(first_items) == len(second_items) and all(map(_equal, first_items, second_items))

@@ -13,12 +13,12 @@ from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 from assay.native import ops
 from assay.native.capture import unsupported
-from assay.native.capture._layers import Handler, array, common_order, nothing
+from assay.native.capture._layers import Handler, array, common_order, identity
 from assay.native.graph import Array
-from assay.native.graph_builder import Building, Order, Tensor
+from assay.native.graph_builder import GraphBuilder, Order, Tensor
 
 
-def _normalization(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _normalization(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     tensor = inputs[0]
     mean, variance = (
         np.asarray(keras.ops.convert_to_numpy(variable), np.float64)
@@ -34,7 +34,7 @@ def _normalization(builder: Building, layer: Any, inputs: list[Tensor], name: st
 
 
 def by_known(
-    builder: Building, tensor: Tensor, steps: Sequence[tuple[Any, Array]], name: str
+    builder: GraphBuilder, tensor: Tensor, steps: Sequence[tuple[Any, Array]], name: str
 ) -> Tensor:
     """Binary operations with constants, in order."""
     value = tensor.value
@@ -59,7 +59,7 @@ def _laid_weight(weight: Any, axis: Any, order: Order) -> Array:
     return array(weight).transpose(permutation)
 
 
-def _layer_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _layer_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if layer.rms_scaling:
         raise unsupported("a LayerNormalization with rms_scaling", name, ("RMSNormalization",))
     order = inputs[0].order
@@ -78,7 +78,7 @@ def _layer_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
     return Tensor(builder.add(name, op, inputs[0].value), order)
 
 
-def _rms_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _rms_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     order = inputs[0].order
     gamma = builder.constant(f"{name}/scale", _laid_weight(layer.scale, layer.axis, order))
     axes = _axes(layer.axis, order)
@@ -86,7 +86,7 @@ def _rms_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) ->
     return Tensor(builder.add(name, op, inputs[0].value), order)
 
 
-def _group_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _group_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """A layer norm of each group of channels, then scale and shift of each channel."""
     rank = len(inputs[0].order)
     (axis,) = _axes(layer.axis, tuple(range(rank)))
@@ -108,11 +108,11 @@ def _group_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
     return Tensor(value, order)
 
 
-def _layer_scale(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _layer_scale(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     return by_known(builder, inputs[0], [("multiply", array(layer.gamma))], name)
 
 
-def _custom_scale(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+def _custom_scale(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     order = common_order(inputs)
     first, second = (Tensor(builder.reorder(tensor, order), order) for tensor in inputs)
     scaled = by_known(builder, second, [("multiply", np.asarray(layer.scale))], f"{name}/scaled")
@@ -125,6 +125,6 @@ HANDLERS: dict[type, Handler] = {
     layers.RMSNormalization: _rms_norm,
     layers.GroupNormalization: _group_norm,
     LayerScale: _layer_scale,
-    StochasticDepth: nothing,
+    StochasticDepth: identity,
     CustomScaleLayer: _custom_scale,
 }

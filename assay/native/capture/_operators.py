@@ -11,16 +11,16 @@ import numpy as np
 from assay.native import ops
 from assay.native.capture import _attention, _shape_ops, unsupported
 from assay.native.capture._activations import add_softmax
-from assay.native.capture._arguments import LARGEST, Given, Operator, numbers, of_an_item
+from assay.native.capture._arguments import MAX_EXACT_INTEGER, Arg, Operator, item_constant, numbers
 from assay.native.capture._layers import common_order
-from assay.native.capture._shape_ops import item_axes, without
+from assay.native.capture._shape_ops import drop_axes, item_axes
 from assay.native.graph import Array
-from assay.native.graph_builder import Building, Tensor
+from assay.native.graph_builder import GraphBuilder, Tensor
 
 MODULES = tuple(f"keras.src.ops.{file}" for file in ("core", "math", "nn", "numpy"))
 WITH_KEYWORDS = {"DotProductAttention"}  # whose arguments may be keywords
 # Exact for integers.
-WHOLE = {"Add", "Subtract", "Multiply", "Maximum", "Minimum", *_shape_ops.OPERATORS}
+INTEGER_OPS = {"Add", "Subtract", "Multiply", "Maximum", "Minimum", *_shape_ops.OPERATORS}
 
 
 def operator(operation: Any) -> Operator | None:
@@ -29,7 +29,7 @@ def operator(operation: Any) -> Operator | None:
     return OPERATORS.get(type(operation).__name__)
 
 
-def arguments(operation: Any, node: Any, tensors: dict[int, Tensor], name: str) -> list[Given]:
+def arguments(operation: Any, node: Any, tensors: dict[int, Tensor], name: str) -> list[Arg]:
     """Arguments in the order of its `call`, with tensors of the graph in place of the model's."""
     args, kwargs = node.arguments.fill_in(tensors)
     if type(operation).__name__ in WITH_KEYWORDS:
@@ -39,20 +39,22 @@ def arguments(operation: Any, node: Any, tensors: dict[int, Tensor], name: str) 
     if kwargs := {key: value for key, value in kwargs.items() if value is not None}:
         raise unsupported(f"called with {next(iter(kwargs))}=", name, ("none",))
     if any(tensor.dtype != "float32" for tensor in node.output_tensors):
-        _check_whole(args, name)
+        _check_integers(args, name)
     return list(args)
 
 
-def _check_whole(args: Any, name: str) -> None:
+def _check_integers(args: Any, name: str) -> None:
     values = [
         value for value in args if keras.ops.is_tensor(value) or isinstance(value, int | np.ndarray)
     ]
-    if any(np.abs(numbers(value)).max(initial=0) >= LARGEST for value in values):
-        raise unsupported("computing with integers that large", name, (f"below {LARGEST}",))
+    if any(np.abs(numbers(value)).max(initial=0) >= MAX_EXACT_INTEGER for value in values):
+        raise unsupported(
+            "computing with integers that large", name, (f"below {MAX_EXACT_INTEGER}",)
+        )
 
 
 def _binary(kind: Any) -> Operator:
-    def add(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+    def add(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         if len({len(tensor.order) for tensor in tensors}) > 1:
             raise unsupported("an operation of tensors of several ranks", name, ("one rank",))
@@ -60,7 +62,7 @@ def _binary(kind: Any) -> Operator:
         values = [
             builder.reorder(arg, order)
             if isinstance(arg, Tensor)
-            else builder.add_constant(f"{name}/known", of_an_item(arg, len(order), name), order)
+            else builder.add_constant(f"{name}/known", item_constant(arg, len(order), name), order)
             for arg in args
         ]
         return [Tensor(builder.add(name, ops.BinaryOp(kind), *values), order)]
@@ -68,15 +70,15 @@ def _binary(kind: Any) -> Operator:
     return add
 
 
-def _where(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _where(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     """Replace fixed positions of a tensor by constants."""
     condition, *choices = args
     tensors = [choice for choice in choices if isinstance(choice, Tensor)]
     if isinstance(condition, Tensor) or len(tensors) != 1:
         raise unsupported("a choice by computed numbers", name, ("constants in fixed positions",))
     rank, keeps = len(tensors[0].order), isinstance(choices[0], Tensor)
-    numbers = of_an_item(choices[1 if keeps else 0], rank, name)
-    keep_mask = (of_an_item(condition, rank, name) != 0) == keeps
+    numbers = item_constant(choices[1 if keeps else 0], rank, name)
+    keep_mask = (item_constant(condition, rank, name) != 0) == keeps
     if (np.isnan(numbers) & ~keep_mask).any():
         raise unsupported("a choice of NaN", name, ("numbers",))
     mask = np.where(keep_mask, np.float32(np.nan), numbers)
@@ -84,39 +86,39 @@ def _where(builder: Building, operation: Any, args: list[Given], name: str) -> l
 
 
 def _unary(kind: Any, **parameters: float) -> Operator:
-    def add(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+    def add(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
         op = ops.ActivationOp(kind, **parameters)
         return [Tensor(builder.add(name, op, args[0].value), args[0].order)]
 
     return add
 
 
-def _gelu(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _gelu(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     kind = "gelu_tanh" if operation.approximate else "gelu"
     return _unary(kind)(builder, operation, args, name)
 
 
-def _leaky(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _leaky(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     slope = float(operation.negative_slope)
     return _unary("relu", alpha=slope)(builder, operation, args, name)
 
 
-def _elu(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _elu(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     return _unary("elu", alpha=float(operation.alpha))(builder, operation, args, name)
 
 
-def _clip(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _clip(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     bounds = {"alpha": float(operation.x_min), "limit": float(operation.x_max)}
     return _unary("clip", **bounds)(builder, operation, args, name)
 
 
-def _softmax(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _softmax(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     if not isinstance(operation.axis, int) or operation.axis == 0:
         raise unsupported(f"a softmax over {operation.axis}", name, ("one axis of an item",))
     return [add_softmax(builder, operation.axis, args[0], name)]
 
 
-def _matmul(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _matmul(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     first, second = args
     if isinstance(first, Tensor) and not isinstance(second, Tensor) and np.ndim(second) == 2:
         return [_dense(builder, first, numbers(second).T, name)]
@@ -129,13 +131,13 @@ def _matmul(builder: Building, operation: Any, args: list[Given], name: str) -> 
     values = [
         builder.reorder(arg)
         if isinstance(arg, Tensor)
-        else builder.add_constant(f"{name}/known", of_an_item(arg, rank, name), order)
+        else builder.add_constant(f"{name}/known", item_constant(arg, rank, name), order)
         for arg in args
     ]
     return [Tensor(builder.add(name, ops.MatMulOp(), *values), order)]
 
 
-def _dense(builder: Building, tensor: Tensor, weight: Array, name: str) -> Tensor:
+def _dense(builder: GraphBuilder, tensor: Tensor, weight: Array, name: str) -> Tensor:
     """A product with a constant matrix, shared with an equal embedding (as in a language model's
     head)."""
     constant = builder.find_constant(weight) or builder.constant(f"{name}/kernel", weight)
@@ -143,19 +145,19 @@ def _dense(builder: Building, tensor: Tensor, weight: Array, name: str) -> Tenso
     return Tensor(output, tuple(range(len(tensor.order))))
 
 
-def _cast(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+def _cast(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
     """A cast to float32, the type of all values of a graph."""
     return [args[0]]
 
 
 def _reduce(kind: Any) -> Operator:
-    def add(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+    def add(builder: GraphBuilder, operation: Any, args: list[Arg], name: str) -> list[Tensor]:
         tensor = args[0]
         dims = item_axes(operation.axis, len(tensor.order), name)
         axes = tuple(sorted(tensor.order.index(axis) for axis in dims))
         value = builder.add(name, ops.ReduceOp(kind, axes), tensor.value)
         result = Tensor(value, tensor.order)
-        return [result if operation.keepdims else without(builder, result, dims, f"{name}/fewer")]
+        return [result if operation.keepdims else drop_axes(builder, result, dims, f"{name}/fewer")]
 
     return add
 

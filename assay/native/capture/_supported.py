@@ -114,7 +114,7 @@ def check_model(model: Any, name: str) -> None:
         raise unsupported(what, name, ("sequential and functional models",))
 
 
-def check_opened(layer: Any, node: Any, name: str) -> None:
+def check_custom(layer: Any, node: Any, name: str) -> None:
     """A custom layer may override only `call`, and is called with tensors alone."""
     for key, value in node.arguments.kwargs.items():
         if key == "training" and value not in (None, False):

@@ -10,7 +10,7 @@ import keras
 
 from assay.core.errors import UsageError
 from assay.native.capture import _attention, _images, _layers, _norms, _operators, unsupported
-from assay.native.capture._custom_layers import as_symbolic, is_own, opened
+from assay.native.capture._custom_layers import as_symbolic, is_custom, trace_layer
 from assay.native.capture._layers import Handler
 from assay.native.capture._nodes import in_order, origin
 from assay.native.capture._supported import (
@@ -23,8 +23,8 @@ from assay.native.capture._supported import (
     check_settings,
 )
 from assay.native.graph import Graph, Layout
-from assay.native.graph_builder import Building, Tensor
-from assay.native.passes.pipeline import drop_dead
+from assay.native.graph_builder import GraphBuilder, Tensor
+from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.shapes import ShapeError
 
 HANDLERS: dict[type, Handler] = {
@@ -47,7 +47,7 @@ def captured(model: Any, name: str) -> Graph:
             f"The inputs of '{model.name}' have the batch sizes {sorted(map(str, batches))}.",
             hint="Leave the batch size open.",
         )
-    builder = Building()
+    builder = GraphBuilder()
     single = len(model.inputs) == 1
     layout = _layout(model)
     inputs = [_input(builder, tensor, single, layout) for tensor in model.inputs]
@@ -55,7 +55,7 @@ def captured(model: Any, name: str) -> Graph:
     if any(tensor.value in builder.integers for tensor in outputs):
         raise unsupported("giving integers", model.name, ("outputs of float32",))
     values = [builder.reorder(tensor) for tensor in outputs]
-    return drop_dead(builder.graph(name or model.name, values))
+    return eliminate_dead_code(builder.graph(name or model.name, values))
 
 
 def _functional(model: Any) -> Any:
@@ -63,7 +63,7 @@ def _functional(model: Any) -> Any:
     if not isinstance(model, keras.Model) or isinstance(model, keras.Sequential):
         return model
     shape = (model.get_build_config() or {}).get("input_shape") if model.built else None
-    if _has_layers(model) or not isinstance(shape, list | tuple) or not is_own(model):
+    if _has_layers(model) or not isinstance(shape, list | tuple) or not is_custom(model):
         return model
     tensor = keras.Input(tuple(shape[1:]))
     with as_symbolic(model, model.name):
@@ -106,7 +106,7 @@ def _data_formats(model: Any) -> Iterator[Layout]:
             yield layer.data_format
 
 
-def _input(builder: Building, tensor: Any, single: bool, layout: Layout) -> Tensor:
+def _input(builder: GraphBuilder, tensor: Any, single: bool, layout: Layout) -> Tensor:
     """A single input is named `input`: Keras' names are numbered differently in each process."""
     name = "input" if single else str(origin(tensor).operation.name)
     shape = tuple(tensor.shape[1:])
@@ -132,7 +132,7 @@ def _input(builder: Building, tensor: Any, single: bool, layout: Layout) -> Tens
     return Tensor(builder.reorder(result, _images.LAST), _images.LAST)
 
 
-def _walk(builder: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:
+def _walk(builder: GraphBuilder, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:
     known = {id(tensor): value for tensor, value in zip(model.inputs, inputs, strict=True)}
     for node in in_order(model.outputs, model.inputs):
         if node.is_input:
@@ -145,7 +145,7 @@ def _walk(builder: Building, model: Any, inputs: Sequence[Tensor], path: str) ->
 
 
 def _layer(
-    builder: Building, layer: Any, node: Any, inputs: list[Tensor], path: str
+    builder: GraphBuilder, layer: Any, node: Any, inputs: list[Tensor], path: str
 ) -> list[Tensor]:
     name = f"{path}{layer.name}"
     if isinstance(layer, keras.Model) and _has_layers(layer):
@@ -157,7 +157,7 @@ def _layer(
             # without Keras' number, which differs in each trace
             op_name = re.sub(r"_\d+$", "", name) if path else name
             return _operation(builder, layer, node, inputs, op_name)
-        if type(layer) not in HANDLERS and is_own(layer):
+        if type(layer) not in HANDLERS and is_custom(layer):
             return _own(builder, layer, node, inputs, name)
         return [_by_handler(builder, layer, node, inputs, name)]
     except ShapeError as error:
@@ -168,7 +168,7 @@ def _layer(
 
 
 def _by_handler(
-    builder: Building, layer: Any, node: Any, inputs: list[Tensor], name: str
+    builder: GraphBuilder, layer: Any, node: Any, inputs: list[Tensor], name: str
 ) -> Tensor:
     """By the exact class: a subclass may compute something else."""
     handler = HANDLERS.get(type(layer))
@@ -183,10 +183,12 @@ def _by_handler(
     return output
 
 
-def _own(builder: Building, layer: Any, node: Any, inputs: list[Tensor], name: str) -> list[Tensor]:
+def _own(
+    builder: GraphBuilder, layer: Any, node: Any, inputs: list[Tensor], name: str
+) -> list[Tensor]:
     """A custom layer, by the operations of its call."""
     shapes = [builder.shape(tensor) for tensor in inputs]
-    with opened(layer, node, shapes, name) as trace:
+    with trace_layer(layer, node, shapes, name) as trace:
         outputs = _walk(builder, trace, inputs, f"{name}/")
     shapes_here = [builder.shape(tensor) for tensor in outputs]
     keras_shapes = [tuple(tensor.shape[1:]) for tensor in node.output_tensors]
@@ -198,14 +200,14 @@ def _own(builder: Building, layer: Any, node: Any, inputs: list[Tensor], name: s
 
 
 def _operation(
-    builder: Building, operation: Any, node: Any, inputs: list[Tensor], name: str
+    builder: GraphBuilder, operation: Any, node: Any, inputs: list[Tensor], name: str
 ) -> list[Tensor]:
     """An operation of keras.ops."""
     operator = _operators.operator(operation)
     if operator is None:
         what = f"a {type(operation).__name__} of keras.ops"
         raise unsupported(what, name, tuple(sorted(_operators.OPERATORS)))
-    integers = type(operation).__name__ in _operators.WHOLE
+    integers = type(operation).__name__ in _operators.INTEGER_OPS
     check_results(node, name, ("float32", "int32", "int64") if integers else ("float32",))
     tensors = {id(tensor): value for tensor, value in zip(node.input_tensors, inputs, strict=True)}
     outputs = operator(

@@ -9,20 +9,20 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.core.files import modified
-from assay.native.build import build, filled
+from assay.core.files import modified_time
+from assay.native.build import atomic_dir, build
 from assay.native.emit import emit
 from assay.native.graph import Array, Graph
 from assay.native.hpvm.config_sets import check_fit
 from assay.native.hpvm.configs import parse
 from assay.native.hpvm.dataflow import Dataflow, line_names
-from assay.native.hpvm.recording import read_recorded, recorded_flow
-from assay.native.knobs.apply import applied
-from assay.native.knobs.from_config import knobs_of
-from assay.native.passes.pipeline import optimized
+from assay.native.hpvm.recording import read_flow, read_recording
+from assay.native.knobs.apply import apply_knobs
+from assay.native.knobs.from_config import config_knobs
+from assay.native.passes.pipeline import optimize
 from assay.native.toolchain import Kernels, toolchain
 
-KEPT = 16  # cached models of configurations in a folder; each has its own weights
+MAX_MODELS = 16  # cached models of configurations in a folder; each has its own weights
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,32 +34,32 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
     cache: str = ""  # "": the usual one
 
 
-def build_recorded(settings: ModelSettings, folder: Path, target: Path) -> None:
+def build_recording(settings: ModelSettings, folder: Path, target: Path) -> None:
     """Build a library and weights in `target` from a recorded graph in `folder`, with the passes
     of a captured model and the knobs of its configuration, if any."""
     tools = toolchain(settings.kernels, settings.portable, settings.sanitize)
-    flow = recorded_flow(folder)
+    flow = read_flow(folder)
     configured = (folder / "config.txt").exists()
-    graph = optimized(read_recorded(folder))
+    graph = optimize(read_recording(folder))
     emitted = emit(_with_knobs(graph, flow, folder) if configured else graph)
     cache = Path(settings.cache) if settings.cache else None
-    with filled(target) as fresh:
+    with atomic_dir(target) as fresh:
         # a tuner builds many configurations: do not store them twice
         built = build(emitted, tools, cache, fresh / "built" if configured else None)
         for file in (built.library, built.weights, *built.folder.glob("libdnnl.so*")):
-            _linked(file, fresh / file.name)
+            _link(file, fresh / file.name)
         (fresh / "root.lines").write_text(line_names(flow))
         if configured:
             shutil.rmtree(built.folder)
     if configured:
-        _forget_old(target.parent)
+        _remove_old(target.parent)
 
 
 def _with_knobs(graph: Graph, flow: Dataflow, folder: Path) -> Graph:
     configs = parse((folder / "config.txt").read_text(), (folder / "config_file.txt").read_text())
     check_fit(configs, flow)
-    knobs = knobs_of(configs, configs.configurations[0], flow, graph)
-    return applied(graph, knobs, _items(graph, np.fromfile(folder / "items.bin", np.float32)))
+    knobs = config_knobs(configs, configs.configurations[0], flow, graph)
+    return apply_knobs(graph, knobs, _items(graph, np.fromfile(folder / "items.bin", np.float32)))
 
 
 def _items(graph: Graph, numbers: Array) -> tuple[Array, ...]:
@@ -72,14 +72,14 @@ def _items(graph: Graph, numbers: Array) -> tuple[Array, ...]:
     )
 
 
-def _forget_old(folder: Path) -> None:
+def _remove_old(folder: Path) -> None:
     """Remove all but the latest models of configurations, which have a `-` in their names."""
-    models = sorted(folder.glob("*-*"), key=modified)
-    for path in models[:-KEPT]:
+    models = sorted(folder.glob("*-*"), key=modified_time)
+    for path in models[:-MAX_MODELS]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _linked(file: Path, target: Path) -> None:
+def _link(file: Path, target: Path) -> None:
     try:
         os.link(file, target)  # weights may be large, and are never written again
     except OSError:

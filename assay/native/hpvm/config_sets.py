@@ -10,7 +10,7 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.native.hpvm.configs import ConfigFile, ConfigLine, Configuration, KnobChoice
 from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
-from assay.native.hpvm.knobs import explained, simulated
+from assay.native.hpvm.knobs import describe_knob, simulated_kinds
 
 TIE = 0.01  # points of accuracy; smaller differences of loss are ties
 Gain = Literal["speedup", "energy"]
@@ -29,7 +29,7 @@ def baseline(flow: Dataflow, accuracy: float = 100.0, device: str = "gpu") -> Co
     return Configuration(name="conf1", accuracy=accuracy, lines=lines)
 
 
-def chosen(configs: ConfigFile, name: str = "") -> Configuration:
+def select_config(configs: ConfigFile, name: str = "") -> Configuration:
     """The configuration of that name; without a name, the only inexact one.
 
     `read` in runtime/configuration.hpp does the same for programs.
@@ -37,7 +37,8 @@ def chosen(configs: ConfigFile, name: str = "") -> Configuration:
     names = [config.name for config in configs.configurations]
     if name and name not in names:
         raise UsageError(
-            f"{configs.place} has no configuration named '{name}'.", hint=f"It has {_some(names)}."
+            f"{configs.place} has no configuration named '{name}'.",
+            hint=f"It has {_join_names(names)}.",
         )
     if name:
         return configs.configurations[names.index(name)]
@@ -45,7 +46,7 @@ def chosen(configs: ConfigFile, name: str = "") -> Configuration:
     if len(others) > 1:
         raise UsageError(
             f"{configs.place} has {len(others)} configurations that are not exact, "
-            f"{_some([config.name for config in others])}, and none is named.",
+            f"{_join_names([config.name for config in others])}, and none is named.",
             hint=f"Name one: {configs.place}:{others[-1].name}",
         )
     return (others or configs.configurations)[0]
@@ -59,9 +60,9 @@ def check_fit(configs: ConfigFile, flow: Dataflow) -> None:
             if not _fits(line, leaves):
                 ops, expected = " ".join(line.ops), " ".join(leaf.op for leaf in leaves)
                 what = f"line {line.number} of {flow.name} is '{expected}', not '{ops}'"
-                raise _wrong(configs, line.where, what)
+                raise _config_error(configs, line.where, what)
         if len(config.lines) != len(lines):
-            raise _wrong(
+            raise _config_error(
                 configs,
                 config.lines[-1].where,
                 f"{config.name} has {len(config.lines)} lines, but {flow.name} has {len(lines)}",
@@ -92,28 +93,29 @@ def remarks(configs: ConfigFile) -> tuple[str, ...]:
     ]
     if off:
         notes.append(
-            f"{_some(off)}: accuracy and loss do not add up to {first.name}'s {first.accuracy:g}"
+            f"{_join_names(off)}: accuracy and loss do not add up to "
+            f"{first.name}'s {first.accuracy:g}"
         )
     lines = [line for config in configs.configurations for line in config.lines]
     if any(line.device == "gpu" for line in lines):
         notes.append("lines for the gpu run on the CPU here, as those for the cpu do")
-    half_lines = [line for line in lines if line.device == "cpu" and _half(line)]
+    half_lines = [line for line in lines if line.device == "cpu" and _has_half(line)]
     if half_lines:
         notes.append(
             f"line {half_lines[0].where} is half precision on the cpu, which HPVM never reads"
         )
-    if kinds := simulated(choice.kind for line in lines for choice in line.choices):
+    if kinds := simulated_kinds(choice.kind for line in lines for choice in line.choices):
         notes.append(f"{', '.join(kinds)}: simulated here, without speed-up")
-    if any(_half(line) for line in lines):
+    if any(_has_half(line) for line in lines):
         notes.append("half precision is emulated here: weights are rounded, without speed-up")
     return tuple(notes)
 
 
-def _half(line: ConfigLine) -> bool:
+def _has_half(line: ConfigLine) -> bool:
     return any(choice.kind.endswith("fp16") for choice in line.choices)
 
 
-def _some(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -140,14 +142,14 @@ def summary(configuration: Configuration) -> str:
     return ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
 
 
-def in_words(line: ConfigLine) -> str:
+def describe_line(line: ConfigLine) -> str:
     return "; ".join(
-        f"{choice.op}: {explained(choice.kind, choice.knob)}".removeprefix(": ")
+        f"{choice.op}: {describe_knob(choice.kind, choice.knob)}".removeprefix(": ")
         for choice in line.choices
     )
 
 
-def _wrong(configs: ConfigFile, where: int, what: str) -> UsageError:
+def _config_error(configs: ConfigFile, where: int, what: str) -> UsageError:
     return UsageError(
         f"{configs.place}, line {where}: {what}.", hint="Is it a file of another network?"
     )

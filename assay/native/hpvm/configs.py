@@ -69,7 +69,7 @@ class ConfigFile(msgspec.Struct, frozen=True, kw_only=True):
     place: str = ""  # for messages
 
 
-def config_named(spec: str | Path) -> tuple[Path, str]:
+def split_config_name(spec: str | Path) -> tuple[Path, str]:
     """Split FILE or FILE:NAME into the file and the name of a configuration, or ""."""
     path = user_path(spec)
     file, _, name = str(spec).rpartition(":")
@@ -117,10 +117,10 @@ def write_configs(configs: ConfigFile, path: str | Path) -> None:
     >>> assay.write_configs(configs, "sorted_confs.txt")
     """
     with user_file(path) as temporary:
-        temporary.write_text(text_of(configs))
+        temporary.write_text(format_configs(configs))
 
 
-def text_of(configs: ConfigFile) -> str:
+def format_configs(configs: ConfigFile) -> str:
     lines = [_number(round(configs.baseline * 1e3, 9))]
     for config in configs.configurations:
         numbers = (config.speedup, config.energy, config.accuracy, config.loss)

@@ -85,18 +85,18 @@ def fused_lines(flow: Dataflow) -> tuple[tuple[Leaf, ...], ...]:
 def _chain(leaf: Leaf, readers: dict[str, list[Leaf]], flow: Dataflow) -> tuple[Leaf, ...]:
     if leaf.op not in ("conv", "mul"):
         return (leaf,)
-    follower = _only(leaf, readers)
+    follower = _single_reader(leaf, readers)
     if follower is None or follower.op != "add" or follower.inputs[1] not in flow.tensors:
         return (leaf,)
     chain = [leaf, follower]
     kinds = (ACTIVATIONS, POOLS) if leaf.op == "conv" else (ACTIVATIONS,)
     for kind in kinds:
-        following = _only(chain[-1], readers)
+        following = _single_reader(chain[-1], readers)
         if following and following.op in kind:
             chain.append(following)
     return tuple(chain)
 
 
-def _only(leaf: Leaf, readers: dict[str, list[Leaf]]) -> Leaf | None:
+def _single_reader(leaf: Leaf, readers: dict[str, list[Leaf]]) -> Leaf | None:
     leaves = readers.get(leaf.name, [])
     return leaves[0] if len(leaves) == 1 else None

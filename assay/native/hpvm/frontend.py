@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file, user_path, write_whole
+from assay.core.files import user_file, user_path, write_atomic
 from assay.native.graph import Array
 from assay.native.hpvm.config_sets import baseline
-from assay.native.hpvm.configs import ConfigFile, text_of
+from assay.native.hpvm.configs import ConfigFile, format_configs
 from assay.native.hpvm.dataflow import Dataflow
 from assay.native.hpvm.knobs import tuner_knobs
 from assay.native.hpvm.lowering import dataflow
@@ -51,7 +51,7 @@ def write_sources(
 
     `files` are the names of weights in `data_dir`, if they differ from the tensors'.
     """
-    folder = _fresh(user_path(src_dir))
+    folder = _create_dir(user_path(src_dir))
     settings = SourceSettings(
         data_dir=str(user_path(data_dir).absolute()),
         src_dir=str(folder.absolute()),
@@ -59,7 +59,7 @@ def write_sources(
         images=images,
         files=files or {},
     )
-    text = text_of(ConfigFile(configurations=(baseline(flow),)))
+    text = format_configs(ConfigFile(configurations=(baseline(flow),)))
     contents = {
         "approxhpvm_src.cc": program_source(flow, settings),
         "approxhpvm_tuner_src.cc": tuner_source(flow, settings),
@@ -67,7 +67,7 @@ def write_sources(
         "tuner.json": json.dumps(tuner_facts(flow, settings), indent=2) + "\n",
     }
     for name, content in contents.items():
-        write_whole(folder / name, content.encode())
+        write_atomic(folder / name, content.encode())
     return folder
 
 
@@ -113,7 +113,7 @@ def translate_to_approxhpvm(
     channels_last = graph.inputs[0].layout == "channels_last"
     data_sets = {"test": (test_data, test_labels), "tune": (tuner_data, tuner_labels)}
     sets = {
-        name: _checked(name, np.asarray(data), np.asarray(labels), channels_last, flow)
+        name: _check_images(name, np.asarray(data), np.asarray(labels), channels_last, flow)
         for name, (data, labels) in data_sets.items()
     }
     if not enable_weights_reload:
@@ -124,7 +124,7 @@ def translate_to_approxhpvm(
     return str(write_sources(flow, src_dir, weights_dir, counts, batch_size))
 
 
-def _checked(
+def _check_images(
     name: str, data: Array, labels: Array, channels_last: bool, flow: Dataflow
 ) -> ImageSet:
     images = np.moveaxis(data, -1, 1) if channels_last and data.ndim == 4 else data
@@ -164,7 +164,7 @@ def tuner_facts(flow: Dataflow, settings: SourceSettings) -> dict[str, Any]:
     }
 
 
-def _fresh(folder: Path) -> Path:
+def _create_dir(folder: Path) -> Path:
     """Create a new folder; safe against concurrent calls."""
     names = (folder.name if n == 0 else f"{folder.name}_{n}" for n in itertools.count())
     try:

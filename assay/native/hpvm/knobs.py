@@ -36,7 +36,7 @@ def kind_with_id(kind: str, knob: int) -> str:
     return f"{kind} has the numbers {ids.start} to {ids.stop - 1}, not {knob}"
 
 
-def explained(kind: str, knob: int) -> str:
+def describe_knob(kind: str, knob: int) -> str:
     """Short description of a knob."""
     if knob in KNOBS and KINDS[kind] and min(KINDS[kind] or ()) in OURS:
         return KNOBS[knob].summary
@@ -44,7 +44,7 @@ def explained(kind: str, knob: int) -> str:
     if kind.startswith("perf"):
         return f"{_perforation(knob - (151 if half else 121))} skipped, then interpolated{half}"
     if kind.startswith("samp"):
-        every, start = _one_of(knob - (261 if half else 231))
+        every, start = _split_offset(knob - (261 if half else 231))
         return f"1 of {every} weights left out, from {start} on{half}"
     if kind == "red_samp":
         share = (50, 50, 40, 40, 25, 25)[knob - 41]
@@ -54,7 +54,7 @@ def explained(kind: str, knob: int) -> str:
     )
 
 
-def simulated(kinds: Iterable[str]) -> tuple[str, ...]:
+def simulated_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
     """The simulated ones of these knobs, without duplicates."""
     return tuple(dict.fromkeys(kind for kind in kinds if kind in SIMULATED))
 
@@ -68,7 +68,7 @@ def _perforation(offset: int) -> str:
     raise AssertionError(offset)
 
 
-def _one_of(offset: int) -> tuple[int, int]:
+def _split_offset(offset: int) -> tuple[int, int]:
     for offsets, every in _EVERY.items():
         if offset in offsets:
             return every, offset - offsets.start

@@ -14,8 +14,12 @@ from assay.native import ops
 from assay.native.graph import Array, Graph, Node, Shape
 from assay.native.hpvm.dataflow import INPUT, Dataflow, Leaf, LeafOp
 from assay.native.ops import constants_of
-from assay.native.passes.pipeline import drop_dead, fold_padding
-from assay.native.passes.transposes import join_turns, take_channels_first, turn_dense_rows
+from assay.native.passes.pipeline import eliminate_dead_code, fold_padding
+from assay.native.passes.transposes import (
+    merge_transposes,
+    permute_dense_weights,
+    take_channels_first,
+)
 
 _NORM = ("gamma", "beta", "mean", "variance")  # in the order of the intrinsic
 _SUPPORTED = (
@@ -24,7 +28,7 @@ _SUPPORTED = (
 )
 
 
-class _Held(NamedTuple):
+class _LeafValue(NamedTuple):
     """A value of the graph in HPVM: its leaf, and its shape without flattening."""
 
     name: str
@@ -33,7 +37,13 @@ class _Held(NamedTuple):
 
 def dataflow(graph: Graph) -> Dataflow:
     """The leaves of a captured model, without fusion or folding."""
-    for run_pass in (take_channels_first, join_turns, turn_dense_rows, fold_padding, drop_dead):
+    for run_pass in (
+        take_channels_first,
+        merge_transposes,
+        permute_dense_weights,
+        fold_padding,
+        eliminate_dead_code,
+    ):
         graph = run_pass(graph)
     return _Lowering(graph).lower()
 
@@ -60,7 +70,7 @@ class _Lowering:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.names = layer_names(graph)
-        self.values: dict[str, _Held] = {}
+        self.values: dict[str, _LeafValue] = {}
         self.leaves: list[Leaf] = []
         self.costs: list[float] = []
         self.tensors: dict[str, Array] = {}
@@ -73,7 +83,7 @@ class _Lowering:
                 "but HPVM takes one image and gives one result.",
                 hint="Translate a network that classifies images.",
             )
-        self.values[graph.inputs[0].name] = _Held(INPUT, graph.inputs[0].shape)
+        self.values[graph.inputs[0].name] = _LeafValue(INPUT, graph.inputs[0].shape)
         for node in graph.nodes:
             self.add(node)
         if not self.leaves or self.values[graph.outputs[0]].name != self.leaves[-1].name:
@@ -122,7 +132,7 @@ class _Lowering:
             Leaf(name=name, op=op, inputs=inputs, numbers=numbers, layer=layer, node=node.name)
         )
         self.costs.append(cost)
-        self.values[node.output] = _Held(name, node.shape)
+        self.values[node.output] = _LeafValue(name, node.shape)
         return name
 
     def tensor(self, node: Node, ending: str, array: Array) -> str:
@@ -182,7 +192,7 @@ class _Lowering:
             raise self.unknown(node)
         shape = self.shape(node)
         name = self.leaf(node, "tanh" if op.kind == "tanh" else "relu")
-        self.values[node.output] = _Held(name, shape)
+        self.values[node.output] = _LeafValue(name, shape)
 
     def softmax(self, node: Node, op: ops.SoftmaxOp) -> None:
         if math.prod(self.shape(node)[1:]) != 1 or op.axis != 0:
@@ -196,7 +206,7 @@ class _Lowering:
         if len(shapes) != 1:
             raise self.refusal(node, "a sum of different shapes, which HPVM-C is not written of")
         self.leaf(node, "add")
-        self.values[node.output] = _Held(self.leaves[-1].name, shapes.pop())
+        self.values[node.output] = _LeafValue(self.leaves[-1].name, shapes.pop())
 
     def flatten(self, node: Node, op: ops.ReshapeOp) -> None:
         """HPVM flattens where it multiplies."""

@@ -14,14 +14,14 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file, user_path, write_whole
-from assay.native.build import RUNTIME, default_cache, filled, tools_digest
+from assay.core.files import user_file, user_path, write_atomic
+from assay.native.build import RUNTIME, atomic_dir, default_cache, tools_digest
 from assay.native.hpvm.builder import ModelSettings
 from assay.native.toolchain import Toolchain, toolchain
 
 SHIM = Path(__file__).parent / "shim"
 # Leaf functions have sizes that they never read; other warnings are for the program's author.
-LENIENT = ("-Wno-conversion", "-Wno-unused-parameter")
+WARNING_FLAGS = ("-Wno-conversion", "-Wno-unused-parameter")
 
 
 class HpvmRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ def compile_program(
     shim = _shim(tools, settings)
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
         object_file, executable = Path(folder) / "program.o", Path(folder) / "program"
-        tools.compile(path, object_file, SHIM, *LENIENT, "-O1")
+        tools.compile(path, object_file, SHIM, *WARNING_FLAGS, "-O1")
         tools.link([object_file, shim], executable, shared=False)
         with user_file(target) as temporary:  # for a clear error, which a linker does not give
             shutil.copy(executable, temporary)
@@ -57,14 +57,14 @@ def build_models(program: Path, folder: Path, settings: ModelSettings | None = N
     """Build the models of the first graph that a program launches, next to the program."""
     variables = {**_variables(settings), "ASSAY_HPVM_STOP": "built"}
     variables.pop("ASSAY_HPVM_MODELS")
-    process = _started(program, (), folder, variables)
+    process = _run(program, (), folder, variables)
     models = program.parent / "hpvm_models"
     if process.returncode or not any(models.glob("*")):
-        raise _failed(program, process)
-    write_whole(models / "build", variables["ASSAY_HPVM_BUILD"].encode())  # for configurations
+        raise _run_error(program, process)
+    write_atomic(models / "build", variables["ASSAY_HPVM_BUILD"].encode())  # for configurations
 
 
-def run_compiled(
+def execute(
     program: Path,
     words: Sequence[str] = (),
     folder: str | Path = ".",
@@ -81,7 +81,7 @@ def run_compiled(
         variables["ASSAY_THREADS"] = str(threads)
     for name in ("final_accuracy", "profile_info.txt"):
         (cwd / name).unlink(missing_ok=True)
-    process = _started(program, words, cwd, variables)
+    process = _run(program, words, cwd, variables)
     return HpvmRun(
         status=process.returncode,
         output=process.stdout,
@@ -98,7 +98,7 @@ def _shim(tools: Toolchain, settings: ModelSettings) -> Path:
     cache = Path(settings.cache) if settings.cache else default_cache()
     folder = cache / f"hpvm-{hashlib.sha256(text).hexdigest()[:32]}"
     if not folder.is_dir():
-        with filled(folder) as fresh:
+        with atomic_dir(folder) as fresh:
             tools.compile(SHIM / "shim.cpp", fresh / "shim.o", SHIM, "-O1")
     return folder / "shim.o"
 
@@ -115,7 +115,7 @@ def _variables(settings: ModelSettings | None) -> dict[str, str]:
     }
 
 
-def _started(
+def _run(
     program: Path, words: Sequence[str], folder: Path, variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     try:
@@ -135,7 +135,7 @@ def _started(
         ) from None
 
 
-def _failed(program: Path, process: subprocess.CompletedProcess[str]) -> AssayError:
+def _run_error(program: Path, process: subprocess.CompletedProcess[str]) -> AssayError:
     lines = [line for line in process.stderr.splitlines() if line.strip()]
     message = next(
         (line for line in lines if line.startswith("error: ")), lines[-1] if lines else ""

@@ -18,7 +18,7 @@ import numpy as np
 from assay.core.errors import AssayError, UsageError
 from assay.native import ops
 from assay.native.graph import Array, Graph, Shape
-from assay.native.graph_builder import Building
+from assay.native.graph_builder import GraphBuilder
 from assay.native.hpvm.dataflow import Dataflow, Leaf, LeafOp
 from assay.native.shapes import ShapeError
 
@@ -26,12 +26,12 @@ HEAD = "hpvm-graph 1"
 NAME = "root"  # of the model's files
 
 
-def read_recorded(folder: Path) -> Graph:
+def read_recording(folder: Path) -> Graph:
     numbers = np.fromfile(folder / "constants.bin", np.float32)
-    return _Reading(numbers).graph(_lines(folder))
+    return _GraphReader(numbers).graph(_lines(folder))
 
 
-def recorded_flow(folder: Path) -> Dataflow:
+def read_flow(folder: Path) -> Dataflow:
     """The operations without weights, in HPVM's numbering, for configurations."""
     leaves, tensors = [], {}
     for words in map(str.split, _lines(folder)):
@@ -53,11 +53,11 @@ def _lines(folder: Path) -> list[str]:
     return lines[1:]
 
 
-class _Reading:
+class _GraphReader:
     """Values so far. A dense layer's output is a vector, for HPVM an image of one pixel."""
 
     def __init__(self, numbers: Array) -> None:
-        self.builder = Building()
+        self.builder = GraphBuilder()
         self.numbers = numbers
         self.constants: dict[str, Array] = {}
         self.values: dict[str, str] = {}

@@ -87,13 +87,13 @@ def _root_source(flow: Dataflow, tensors: Sequence[str]) -> str:
         lines += ["", f"  void *{leaf.name} = __hpvm__createNodeND(0, {leaf.name}_node);"]
         for index, name in enumerate(leaf.inputs):
             for half in (0, 1):
-                lines.append(f"  {_bound(leaf.name, name, index, half, positions)}")
+                lines.append(f"  {_bind_input(leaf.name, name, index, half, positions)}")
     last = flow.leaves[-1].name
     lines += ["", *(f"  __hpvm__bindOut({last}, {half}, {half}, 0);" for half in (0, 1)), "}\n"]
     return "\n".join(lines)
 
 
-def _bound(leaf: str, name: str, index: int, half: int, positions: Mapping[str, int]) -> str:
+def _bind_input(leaf: str, name: str, index: int, half: int, positions: Mapping[str, int]) -> str:
     """A tensor is a pointer and a size: `half` 0 and 1."""
     target = 2 * index + half
     if name in positions:

@@ -12,15 +12,15 @@ from assay.native.hpvm.config_sets import baseline
 from assay.native.hpvm.configs import ConfigFile, ConfigLine, Configuration, KnobChoice
 from assay.native.hpvm.dataflow import Dataflow, fused_lines
 from assay.native.hpvm.lowering import dataflow, with_softmax
-from assay.native.kernels import layer_named
+from assay.native.kernels import find_layer
 from assay.native.knobs.from_config import COMPUTING
 from assay.native.knobs.table import BASELINE, knob
 from assay.native.ops import ConvOp, DenseOp
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from assay.native.tuner.records import TunedPoint
 
 
-def tuned_configs(graph: Graph, points: Sequence[TunedPoint]) -> ConfigFile:
+def make_tuned_configs(graph: Graph, points: Sequence[TunedPoint]) -> ConfigFile:
     """Configurations of a captured model in the points' order; the first is the exact one.
 
     Raises for a model with operations that HPVM does not have.
@@ -34,7 +34,7 @@ def tuned_configs(graph: Graph, points: Sequence[TunedPoint]) -> ConfigFile:
     )
 
 
-def lacking(graph: Graph) -> str:
+def unsupported_reason(graph: Graph) -> str:
     """Why a model cannot have a configuration file; "" if it can."""
     try:
         dataflow(with_softmax(graph))
@@ -45,11 +45,11 @@ def lacking(graph: Graph) -> str:
 
 def _layers(graph: Graph, flow: Dataflow) -> dict[str, str]:
     """Leaf of a convolution or product → the layer of the optimized graph."""
-    best = optimized(graph)
+    best = optimize(graph)
     names = [node.name for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
     leaves = [leaf.name for leaf in flow.leaves if leaf.op in COMPUTING]
     pairs = zip(leaves, names, strict=True)
-    return {leaf: layer_named(best, name).name for leaf, name in pairs}
+    return {leaf: find_layer(best, name).name for leaf, name in pairs}
 
 
 def _configuration(

@@ -11,19 +11,19 @@ import numpy as np
 from assay.core.errors import UsageError
 from assay.native import reference
 from assay.native.graph import Array, Graph, Node
-from assay.native.kernels import layer_named
-from assay.native.knobs.int8_chains import over_bytes, whole_layer
-from assay.native.knobs.simulated import fewer_terms, promise
+from assay.native.kernels import find_layer
+from assay.native.knobs.int8_chains import quantize_layer_weights, quantize_layers
+from assay.native.knobs.simulated import promise, sample_pool
 from assay.native.knobs.table import BASELINE, Knob, knob, why_not
-from assay.native.operations.definition import padded
+from assay.native.operations.definition import pad_borders
 from assay.native.ops import ConvOp, DenseOp
-from assay.native.passes.pipeline import drop_dead
-from assay.native.passes.rewrite import rewritten, unused
+from assay.native.passes.pipeline import eliminate_dead_code
+from assay.native.passes.rewrite import replace_nodes, unused_name
 
 Knobs = Mapping[str, int]  # of layers, by any name that `layer_named` knows
 
 
-def applied(
+def apply_knobs(
     graph: Graph, knobs: Knobs, items: Sequence[Array] = (), calibration: Calibration | None = None
 ) -> Graph:
     """Apply these knobs to an optimized graph; other layers stay as they are.
@@ -32,7 +32,7 @@ def applied(
     calibrate ranges; sampling and low rank correct the other weights on it. Pass a `calibration`
     instead to apply many knobs without computing it again.
     """
-    selection = _chosen(graph, knobs)
+    selection = _find_knobs(graph, knobs)
     if not selection:
         return graph
     layers = {name for name, choice in selection.items() if choice.int8}
@@ -44,16 +44,18 @@ def applied(
             hint="Give some of the model's inputs.",
         )
     calibrated = any(choice.uses_calibration for choice in selection.values())
-    values = reference.computed(graph, *items) if items and calibrated and not calibration else {}
+    values = (
+        reference.compute_values(graph, *items) if items and calibrated and not calibration else {}
+    )
     data = calibration or Calibration(values)
     constants: dict[str, Array] = {}
     nodes: list[Node] = []
-    rewrite = Changing(graph, data, constants)
+    rewrite = Rewrite(graph, data, constants)
     for node in graph.nodes:
         choice = selection.get(node.name)
-        nodes += _changed(node, choice, rewrite) if choice else [node]
-    changed = rewritten(graph, nodes, constants)
-    return drop_dead(over_bytes(changed, layers, data.values) if layers else changed)
+        nodes += _apply_knob(node, choice, rewrite) if choice else [node]
+    changed = replace_nodes(graph, nodes, constants)
+    return eliminate_dead_code(quantize_layers(changed, layers, data.values) if layers else changed)
 
 
 class Calibration:
@@ -75,7 +77,7 @@ class Calibration:
         return self._moments[node.name]
 
 
-class Changing(NamedTuple):
+class Rewrite(NamedTuple):
     """The graph, its calibration and the new constants, `made`."""
 
     graph: Graph
@@ -86,11 +88,11 @@ class Changing(NamedTuple):
         return self.calibration.moments(node, op, self.graph.constants[op.weight])
 
 
-def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
+def _find_knobs(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
     """Knobs by node; raises where a knob does not fit its layer."""
     result = {}
     for layer, number in knobs.items():
-        choice, node = knob(number), node_named(graph, layer)
+        choice, node = knob(number), find_node(graph, layer)
         if reason := why_not(choice, node, graph):
             raise UsageError(
                 f"The knob {number} ({choice.name}) does not fit '{layer}': {reason}.",
@@ -101,32 +103,38 @@ def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
     return result
 
 
-def node_named(graph: Graph, layer: str) -> Node:
+def find_node(graph: Graph, layer: str) -> Node:
     """The node of this name, or the layer that this operation of the model is in."""
     nodes = (node for node in graph.nodes if node.name == layer)
-    return next(nodes, None) or layer_named(graph, layer)
+    return next(nodes, None) or find_layer(graph, layer)
 
 
-def _changed(node: Node, choice: Knob, rewrite: Changing) -> list[Node]:
+def _apply_knob(node: Node, choice: Knob, rewrite: Rewrite) -> list[Node]:
     """The nodes for one knob; `over_bytes` does the int8 part."""
     if choice.name == "swing_level":
         return promise(
-            node, int(choice.parameters[0]), rewrite.graph, rewrite.calibration.values, rewrite.constants
+            node,
+            int(choice.parameters[0]),
+            rewrite.graph,
+            rewrite.calibration.values,
+            rewrite.constants,
         )
     if choice.name == "red_samp":
-        return fewer_terms(node, choice.parameters[0], choice.half, rewrite.graph, rewrite.constants)
+        return sample_pool(
+            node, choice.parameters[0], choice.half, rewrite.graph, rewrite.constants
+        )
     op = node.op
     assert isinstance(op, ConvOp | DenseOp)
     weight = rewrite.graph.constants[op.weight]
     if choice.name == "weight_int8":
-        return [whole_layer(node, op, weight, rewrite.constants)]
+        return [quantize_layer_weights(node, op, weight, rewrite.constants)]
     if choice.name == "low_rank":
-        return _split(node, op, choice.parameters[0], rewrite)
+        return _low_rank_layers(node, op, choice.parameters[0], rewrite)
     if isinstance(op, ConvOp) and choice.name.startswith("perf"):
         rows, columns, offset = map(int, choice.parameters)
         op = msgspec.structs.replace(op, perforation=(rows, columns, offset))
     if isinstance(op, ConvOp) and choice.name.startswith("samp"):
-        weight = _fewer(node, op, choice, rewrite)
+        weight = _sample_terms(node, op, choice, rewrite)
         op = msgspec.structs.replace(op, sampled=True)
     if choice.half:
         weight = weight.astype(np.float16).astype(np.float32)
@@ -135,23 +143,25 @@ def _changed(node: Node, choice: Knob, rewrite: Changing) -> list[Node]:
     return [msgspec.structs.replace(node, op=msgspec.structs.replace(op, weight=name))]
 
 
-def _fewer(node: Node, op: ConvOp, choice: Knob, rewrite: Changing) -> Array:
+def _sample_terms(node: Node, op: ConvOp, choice: Knob, rewrite: Rewrite) -> Array:
     """Skip terms of a filter; without a calibration set, scale the others equally, as HPVM."""
     cache, key = rewrite.calibration.sampled_weights, (node.name, choice.id)
     if key not in cache:
         weight = rewrite.graph.constants[op.weight]
         every, offset = map(int, choice.parameters)
         second = rewrite.moments(node, op)
-        mask = left_out(weight.shape[1:], every, offset)
+        mask = skip_mask(weight.shape[1:], every, offset)
         cache[key] = (
-            sampled(weight, every, offset)
+            sample_weight(weight, every, offset)
             if second is None or mask.all()
-            else corrected(weight, mask, second)
+            else correct_weight(weight, mask, second)
         )
     return cache[key]
 
 
-def _split(node: Node, op: ConvOp | DenseOp, share: float, rewrite: Changing) -> list[Node]:
+def _low_rank_layers(
+    node: Node, op: ConvOp | DenseOp, share: float, rewrite: Rewrite
+) -> list[Node]:
     """Low rank: replace a layer by two, through fewer channels."""
     weight = rewrite.graph.constants[op.weight]
     parts = low_rank(weight.reshape(weight.shape[:2]), share, rewrite.moments(node, op))
@@ -163,7 +173,7 @@ def _split(node: Node, op: ConvOp | DenseOp, share: float, rewrite: Changing) ->
     second = msgspec.structs.replace(op, weight=names[1])
     if isinstance(second, ConvOp):  # strides and padding are done already
         second = msgspec.structs.replace(second, strides=(1, 1), pads=(0, 0, 0, 0))
-    middle = unused(f"{node.output}/narrow", rewrite.graph)
+    middle = unused_name(f"{node.output}/narrow", rewrite.graph)
     return [
         msgspec.structs.replace(
             node, name=names[0], op=first, inputs=node.inputs[:1], output=middle, sources=()
@@ -188,7 +198,7 @@ def moments(op: ConvOp | DenseOp, weight: Array, values: Array) -> Array:
     return result
 
 
-def corrected(weight: Array, mask: Array, second: Array) -> Array:
+def correct_weight(weight: Array, mask: Array, second: Array) -> Array:
     """Remove the masked terms; the others are corrected by least squares."""
     flat = weight.reshape(len(weight), -1).astype(np.float64)
     removed, remaining = mask.reshape(-1), ~mask.reshape(-1)
@@ -216,7 +226,7 @@ def _patches(op: ConvOp, weight: Array, values: Array) -> Array:
     """im2col: the input patches of a sample of the output pixels."""
     high, wide = weight.shape[2:]
     reach = ((high - 1) * op.dilations[0] + 1, (wide - 1) * op.dilations[1] + 1)
-    image = padded(values, op.pads, 0)
+    image = pad_borders(values, op.pads, 0)
     windows = np.lib.stride_tricks.sliding_window_view(image, reach, (2, 3))
     windows = windows[
         :, :, :: op.strides[0], :: op.strides[1], :: op.dilations[0], :: op.dilations[1]
@@ -229,7 +239,7 @@ def _patches(op: ConvOp, weight: Array, values: Array) -> Array:
     return patches.reshape(len(positions), channels * high * wide)
 
 
-def left_out(shape: tuple[int, ...], every: int, offset: int) -> Array:
+def skip_mask(shape: tuple[int, ...], every: int, offset: int) -> Array:
     """Mask of the terms of a filter (channels, height, width) that are skipped, as in HPVM.
 
     If the window's size is a multiple of `every`, each channel loses the same number of terms,
@@ -245,7 +255,7 @@ def left_out(shape: tuple[int, ...], every: int, offset: int) -> Array:
     return result
 
 
-def sampled(weight: Array, every: int, offset: int) -> Array:
+def sample_weight(weight: Array, every: int, offset: int) -> Array:
     """A weight (out, in, height, width) whose skipped terms are 0."""
-    mask = left_out(weight.shape[1:], every, offset)
+    mask = skip_mask(weight.shape[1:], every, offset)
     return np.where(mask, 0, weight * (every / (every - 1))).astype(np.float32)

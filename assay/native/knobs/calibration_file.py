@@ -6,23 +6,23 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.core.corrupt import BROKEN
+from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import UsageError
-from assay.core.files import written_whole
+from assay.core.files import atomic_path
 from assay.native.graph import Array, Graph
 
 FILE = "calibration.npy"
 
 
-def keep_items(folder: Path, items: Array) -> Path:
+def save_items(folder: Path, items: Array) -> Path:
     """Write the items of a model with one input; images are channels first."""
     path = folder / FILE
-    with written_whole(path) as temporary, open(temporary, "wb") as file:
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
         np.save(file, items)
     return path
 
 
-def items_beside(config: str | Path, graph: Graph) -> tuple[Array, ...]:
+def load_items(config: str | Path, graph: Graph) -> tuple[Array, ...]:
     """The items next to this configuration file, in the graph's layout; () if there are none."""
     path = Path(config).parent / FILE
     if not path.is_file():
@@ -43,7 +43,7 @@ def _read(path: Path) -> Array:
     try:
         items: Array = np.load(path, allow_pickle=False)
         return items
-    except BROKEN as error:
+    except DAMAGED_HINT as error:
         raise UsageError(
             f"{path} is no array of items ({error}).", hint="Tune again, or delete it."
         ) from None

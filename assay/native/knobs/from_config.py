@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.core.errors import AssayError, NotPossibleError
 from assay.native.graph import Graph
-from assay.native.hpvm.config_sets import check_fit, chosen
+from assay.native.hpvm.config_sets import check_fit, select_config
 from assay.native.hpvm.configs import (
     ConfigFile,
     ConfigLine,
@@ -17,25 +17,25 @@ from assay.native.hpvm.configs import (
 )
 from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
 from assay.native.hpvm.lowering import dataflow, with_softmax
-from assay.native.knobs.apply import node_named
+from assay.native.knobs.apply import find_node
 from assay.native.knobs.table import BASELINE, HALF, Knob, knob, why_not
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 
 COMPUTING, REDUCING = ("conv", "group_conv", "mul"), "pool_mean"
 
 
-def knobs_in(graph: Graph, path: str | Path, name: str = "") -> dict[str, int]:
+def read_knobs(graph: Graph, path: str | Path, name: str = "") -> dict[str, int]:
     """Knobs by layer of a captured model; `name` is a configuration, "" the only inexact one."""
     configs = read_configs(path)
-    config = chosen(configs, name)
+    config = select_config(configs, name)
     flow = dataflow(graph)
     if len(config.lines) == len(fused_lines(flow)) + 1:  # HPVM's networks end in a softmax
         flow = dataflow(with_softmax(graph))
     check_fit(configs, flow)
-    return knobs_of(configs, config, flow, optimized(graph))
+    return config_knobs(configs, config, flow, optimize(graph))
 
 
-def knobs_of(
+def config_knobs(
     configs: ConfigFile, config: Configuration, flow: Dataflow, graph: Graph
 ) -> dict[str, int]:
     """Knobs by layer of one configuration; raises with its line where a knob does not fit.
@@ -48,7 +48,7 @@ def knobs_of(
         if leaf.op not in COMPUTING and number in (BASELINE, HALF):
             continue
         if reason := _why_not(knob(number), leaf, graph):
-            raise _wrong(configs, line, choice, f"does not fit {leaf.op}: {reason}")
+            raise _knob_error(configs, line, choice, f"does not fit {leaf.op}: {reason}")
         knobs[leaf.node] = number
     return knobs
 
@@ -58,7 +58,7 @@ def _why_not(choice: Knob, leaf: Leaf, graph: Graph) -> str:
         return "it has no products"
     if (choice.kind == "reduce") != (leaf.op == REDUCING):
         return "it takes no mean" if choice.kind == "reduce" else "it has no products"
-    return why_not(choice, node_named(graph, leaf.node), graph)
+    return why_not(choice, find_node(graph, leaf.node), graph)
 
 
 def _choices(
@@ -69,7 +69,7 @@ def _choices(
             yield leaf, line, choice
 
 
-def _wrong(configs: ConfigFile, line: ConfigLine, choice: KnobChoice, what: str) -> AssayError:
+def _knob_error(configs: ConfigFile, line: ConfigLine, choice: KnobChoice, what: str) -> AssayError:
     return NotPossibleError(
         f"{configs.place}, line {line.where}: {choice.kind} {choice.knob} {what}.",
         hint="fp32 leaves the operation as it is.",

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.native.activations import activated
+from assay.native.activations import apply_activation
 from assay.native.graph import Array, Graph, Node
 from assay.native.ops import (
     ActivationOp,
@@ -26,7 +26,7 @@ from assay.native.ops import (
     PoolOp,
     ReshapeOp,
 )
-from assay.native.passes.rewrite import unused
+from assay.native.passes.rewrite import unused_name
 
 # Relative standard deviation of an input's noise, by swing from 0 on, as in HPVM.
 NOISE = (0.75, 0.64, 0.336, 0.21, 0.168, 0.14, 0.11, 0.0784)
@@ -53,9 +53,9 @@ def promise(
     for part in ("weight", "bias"):
         if constant := getattr(op, part):
             name, array = f"{node.name}/swing{swing}/{part}", graph.constants[constant]
-            constants[name] = _rounded(array)
+            constants[name] = _quantize_levels(array)
             op = msgspec.structs.replace(op, **{part: name})
-    name = unused(f"{node.name}/swing{swing}", graph)
+    name = unused_name(f"{node.name}/swing{swing}", graph)
     noise = f"{name}/noise"
     constants[noise] = _noise(node.name, swing, values[node.input].shape[1:])
     layer = msgspec.structs.replace(node, op=op, inputs=(f"{name}/noisy", *node.inputs[1:]))
@@ -68,7 +68,7 @@ def promise(
     ]
 
 
-def fewer_terms(
+def sample_pool(
     node: Node, share: float, half: bool, graph: Graph, constants: dict[str, Array]
 ) -> list[Node]:
     """An average pool as a depthwise convolution, whose skipped terms have weight 0."""
@@ -76,7 +76,7 @@ def fewer_terms(
     channels, *size = shapes[node.input]
     assert isinstance(op, PoolOp | GlobalPoolOp)
     window, strides = (op.window, op.strides) if isinstance(op, PoolOp) else (size, (1, 1))
-    mask = ~left_out(math.prod(window), share)
+    mask = ~skip_mask(math.prod(window), share)
     factor = np.float32(np.float16(1 / mask.sum()) if half else 1 / mask.sum())
     name = f"{node.name}/fewer"
     constants[name] = np.tile(
@@ -85,22 +85,22 @@ def fewer_terms(
     conv = ConvOp(name, strides=(strides[0], strides[1]), groups=channels)
     if isinstance(op, PoolOp):
         return [msgspec.structs.replace(node, op=msgspec.structs.replace(conv, post=op.post))]
-    pooled = unused(f"{node.output}/whole", graph)
+    pooled = unused_name(f"{node.output}/whole", graph)
     return [
         msgspec.structs.replace(node, op=conv, name=pooled, output=pooled, sources=()),
         msgspec.structs.replace(node, op=ReshapeOp((channels,)), inputs=(pooled,)),
     ]
 
 
-def left_out(count: int, share: float) -> Array:
+def skip_mask(count: int, share: float) -> Array:
     """Evenly spaced mask of the skipped terms; at least one is used."""
     edges = np.floor(np.arange(count + 1) * share + 1e-9)
     mask: Array = np.diff(edges) > 0
     return mask if count > 1 else np.zeros(1, bool)
 
 
-def _rounded(array: Array) -> Array:
-    return activated(levels(array), array)
+def _quantize_levels(array: Array) -> Array:
+    return apply_activation(levels(array), array)
 
 
 def _noise(layer: str, swing: int, shape: tuple[int, ...]) -> Array:

@@ -168,20 +168,20 @@ def why_not(choice: Knob, node: Node, graph: Graph) -> str:
     if choice.id in (BASELINE, HALF):
         return ""
     if choice.kind == "reduce":
-        return _why_not_fewer(op)
+        return _why_not_pool(op)
     if choice.name == "swing_level":
-        return "" if _linear(node) else f"it is no {_wanted(choice)}"
+        return "" if _is_linear(node) else f"it is no {_layer_kinds(choice)}"
     if isinstance(op, ConvOp) and op.groups == 1 and choice.kind in ("conv", "any"):
         window = graph.constants[op.weight].shape[2:]
         return "" if choice.name != "low_rank" or window == (1, 1) else "its window is not 1 by 1"
     if isinstance(op, DenseOp) and choice.kind in ("dense", "any"):
         return "" if not choice.int8 or len(node.shape) < 3 else "its input has too many axes"
     if isinstance(op, ConvOp) and choice.kind != "dense":
-        return _why_not_grouped(choice, op, graph.constants[op.weight].shape)
-    return f"it is no {_wanted(choice)}"
+        return _why_not_groups(choice, op, graph.constants[op.weight].shape)
+    return f"it is no {_layer_kinds(choice)}"
 
 
-def _why_not_grouped(choice: Knob, op: ConvOp, weight: tuple[int, ...]) -> str:
+def _why_not_groups(choice: Knob, op: ConvOp, weight: tuple[int, ...]) -> str:
     """Of grouped convolutions only depthwise int8 is implemented."""
     if weight[:2] != (op.groups, 1):
         return "it is a grouped convolution"
@@ -191,9 +191,9 @@ def _why_not_grouped(choice: Knob, op: ConvOp, weight: tuple[int, ...]) -> str:
     return f"a row of its window is longer than {TAPS} taps" if too_wide else ""
 
 
-def offered(node: Node, graph: Graph) -> tuple[int, ...]:
+def available_knobs(node: Node, graph: Graph) -> tuple[int, ...]:
     """The knobs of a node that are neither emulated nor simulated here."""
-    if not _linear(node):
+    if not _is_linear(node):
         return (BASELINE,)
     knobs = sorted(KNOBS.values(), key=lambda choice: choice.id)
     return tuple(
@@ -201,17 +201,17 @@ def offered(node: Node, graph: Graph) -> tuple[int, ...]:
     )
 
 
-def _linear(node: Node) -> bool:
+def _is_linear(node: Node) -> bool:
     return isinstance(node.op, ConvOp | DenseOp)
 
 
-def _why_not_fewer(op: Op) -> str:
+def _why_not_pool(op: Op) -> str:
     if not isinstance(op, GlobalPoolOp | PoolOp) or op.kind != "average":
         return "it takes no mean over windows"
     padded = isinstance(op, PoolOp) and any(op.pads)
     return "its windows go beyond the image" if padded else ""
 
 
-def _wanted(choice: Knob) -> str:
+def _layer_kinds(choice: Knob) -> str:
     names = {"conv": "convolution", "dense": "dense layer", "any": "convolution or dense layer"}
     return names.get(choice.kind, choice.kind)

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 
 from assay.core.files import user_file
-from assay.core.protobuf import Message, chunk, single, text, whole
+from assay.core.protobuf import Message, encode_bytes, encode_float, encode_int, encode_text
 from assay.native.graph import Array, Graph, Shape
 from assay.native.onnx.writer import OPSET, Attribute, OnnxNode, Writer, add_node
 from assay.native.ops import BinaryOp, ConstantOp, EmbeddingOp, MatMulOp
-from assay.native.passes.pipeline import drop_dead, fold_padding
+from assay.native.passes.pipeline import eliminate_dead_code, fold_padding
 
 IR_VERSION = 9  # the one that opset 20 came with
 _FLOAT, _INT32, _INT64 = 1, 6, 7  # of TensorProto.DataType
@@ -28,11 +28,11 @@ def onnx_bytes(graph: Graph) -> bytes:
     """A ModelProto; the field numbers are those of onnx.proto."""
     return b"".join(
         (
-            whole(1, IR_VERSION),
-            text(2, "assay"),
+            encode_int(1, IR_VERSION),
+            encode_text(2, "assay"),
             # Padding belongs to a convolution where it can: not every reader would see that.
-            chunk(7, _graph(drop_dead(fold_padding(graph)))),
-            chunk(8, text(1, "") + whole(2, OPSET)),
+            encode_bytes(7, _graph(eliminate_dead_code(fold_padding(graph)))),
+            encode_bytes(8, encode_text(1, "") + encode_int(2, OPSET)),
         )
     )
 
@@ -52,14 +52,16 @@ def _graph(graph: Graph) -> Message:
     for name, output in zip(graph.outputs, outputs, strict=True):
         if name != output:
             writer.add("Identity", name, output=output)
-    parts = [chunk(1, _node(node, number)) for number, node in enumerate(writer.nodes)]
-    parts.append(text(2, graph.name))
+    parts = [encode_bytes(1, _node(node, number)) for number, node in enumerate(writer.nodes)]
+    parts.append(encode_text(2, graph.name))
     used = {name for node in writer.nodes for name in node.inputs}
-    parts += [chunk(5, _tensor(name, a)) for name, a in writer.constants.items() if name in used]
-    kinds = {"float32": _FLOAT, "int32": _INT32}
-    parts += [chunk(11, _value(v.name, v.shape, kinds[v.dtype])) for v in graph.inputs]
     parts += [
-        chunk(12, _value(output, shapes[name]))
+        encode_bytes(5, _tensor(name, a)) for name, a in writer.constants.items() if name in used
+    ]
+    kinds = {"float32": _FLOAT, "int32": _INT32}
+    parts += [encode_bytes(11, _value(v.name, v.shape, kinds[v.dtype])) for v in graph.inputs]
+    parts += [
+        encode_bytes(12, _value(output, shapes[name]))
         for name, output in zip(graph.outputs, outputs, strict=True)
     ]
     return b"".join(parts)
@@ -105,38 +107,44 @@ def _own_names(graph: Graph, writer: Writer) -> list[str]:
 
 
 def _node(node: OnnxNode, number: int) -> Message:
-    parts = [text(1, name) for name in node.inputs]
-    parts += [text(2, node.output), text(3, f"{number}/{node.output}"), text(4, node.kind)]
-    parts += [chunk(5, _attribute(name, value)) for name, value in node.attributes.items()]
+    parts = [encode_text(1, name) for name in node.inputs]
+    parts += [
+        encode_text(2, node.output),
+        encode_text(3, f"{number}/{node.output}"),
+        encode_text(4, node.kind),
+    ]
+    parts += [encode_bytes(5, _attribute(name, value)) for name, value in node.attributes.items()]
     return b"".join(parts)
 
 
 def _attribute(name: str, value: Attribute) -> Message:
-    return text(1, name) + b"".join(_attribute_value(value))
+    return encode_text(1, name) + b"".join(_attribute_value(value))
 
 
 def _attribute_value(value: Attribute) -> Iterator[bytes]:
     """The value in the field of its kind, and which kind it is."""
     if isinstance(value, float):
-        yield single(2, value) + whole(20, 1)
+        yield encode_float(2, value) + encode_int(20, 1)
     elif isinstance(value, int):
-        yield whole(3, value) + whole(20, 2)
+        yield encode_int(3, value) + encode_int(20, 2)
     elif isinstance(value, str):
-        yield text(4, value) + whole(20, 3)
+        yield encode_text(4, value) + encode_int(20, 3)
     else:
-        yield from (whole(8, each) for each in value)
-        yield whole(20, 7)
+        yield from (encode_int(8, each) for each in value)
+        yield encode_int(20, 7)
 
 
 def _tensor(name: str, array: Array) -> Message:
     kind = _INT64 if array.dtype == np.int64 else _FLOAT
     raw = array.astype("<i8" if kind == _INT64 else "<f4").tobytes()
-    dims = b"".join(whole(1, size) for size in array.shape)
-    return dims + whole(2, kind) + text(8, name) + chunk(9, raw)
+    dims = b"".join(encode_int(1, size) for size in array.shape)
+    return dims + encode_int(2, kind) + encode_text(8, name) + encode_bytes(9, raw)
 
 
 def _value(name: str, shape: Shape, kind: int = _FLOAT) -> Message:
     """The name and type of an input or output; its first axis is called batch."""
-    dims = chunk(1, text(2, "batch")) + b"".join(chunk(1, whole(1, size)) for size in shape)
-    tensor = whole(1, kind) + chunk(2, dims)
-    return text(1, name) + chunk(2, chunk(1, tensor))
+    dims = encode_bytes(1, encode_text(2, "batch")) + b"".join(
+        encode_bytes(1, encode_int(1, size)) for size in shape
+    )
+    tensor = encode_int(1, kind) + encode_bytes(2, dims)
+    return encode_text(1, name) + encode_bytes(2, encode_bytes(1, tensor))

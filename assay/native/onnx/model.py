@@ -83,7 +83,7 @@ def model_of(data: bytes, path: Path) -> OnnxModel:
 def _grouped(data: Any) -> dict[int, list[Any]]:
     """The values of each field of a message, in their order."""
     found: dict[int, list[Any]] = {}
-    for field, value in protobuf.fields(protobuf.raw(data)):
+    for field, value in protobuf.fields(protobuf.read_bytes(data)):
         found.setdefault(field, []).append(value)
     return found
 
@@ -91,7 +91,11 @@ def _grouped(data: Any) -> dict[int, list[Any]]:
 def _last(parts: Mapping[int, list[Any]], field: int, lacking: Any) -> Any:
     """A field that is there once, of the kind of what stands for it where it is not."""
     value = parts.get(field, [lacking])[-1]
-    return protobuf.raw(value) if isinstance(lacking, bytes) else int(protobuf.number(value))
+    return (
+        protobuf.read_bytes(value)
+        if isinstance(lacking, bytes)
+        else int(protobuf.read_number(value))
+    )
 
 
 def _text(parts: Mapping[int, list[Any]], field: int) -> str:
@@ -102,8 +106,8 @@ def _op(data: bytes, path: Path) -> OnnxOp:
     parts = _grouped(data)
     return OnnxOp(
         kind=_text(parts, 4),
-        inputs=tuple(protobuf.raw(each).decode() for each in parts.get(1, [])),
-        outputs=tuple(protobuf.raw(each).decode() for each in parts.get(2, [])),
+        inputs=tuple(protobuf.read_bytes(each).decode() for each in parts.get(1, [])),
+        outputs=tuple(protobuf.read_bytes(each).decode() for each in parts.get(2, [])),
         name=_text(parts, 3),
         attributes=dict(_attribute(each, path) for each in parts.get(5, [])),
         domain=_text(parts, 7),
@@ -115,7 +119,7 @@ def _attribute(data: bytes, path: Path) -> tuple[str, Any]:
     parts = _grouped(data)
     name, kind = _text(parts, 1), _last(parts, 20, 0)
     if kind == 1:
-        return name, float(protobuf.number(parts.get(2, [0.0])[-1]))
+        return name, float(protobuf.read_number(parts.get(2, [0.0])[-1]))
     if kind == 2:
         return name, _last(parts, 3, 0)
     if kind == 3:

@@ -12,12 +12,12 @@ import numpy as np
 
 from assay.core.errors import UsageError
 from assay.native import expected
-from assay.native.expected import Answers
+from assay.native.expected import ReferenceOutputs
 from assay.native.graph import Array, Graph, Shape
-from assay.native.graph_builder import Building
+from assay.native.graph_builder import GraphBuilder
 from assay.native.onnx.model import OnnxModel, OnnxOp, OnnxValue, read_model
 from assay.native.ops import Op
-from assay.native.passes.pipeline import drop_dead
+from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.shapes import ShapeError
 
 _WHOLE = {6, 7}  # int32, int64, of TensorProto.DataType
@@ -49,7 +49,7 @@ class Importing:
     """Values of the file so far: those that are computed, and those that are known."""
 
     def __init__(self, model: OnnxModel, shapes: Mapping[str, Shape]) -> None:
-        self.model, self.building, self._shapes = model, Building(), shapes
+        self.model, self.building, self._shapes = model, GraphBuilder(), shapes
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
         self.whole: set[str] = set()  # names of values that are whole numbers, or true and false
@@ -67,7 +67,7 @@ class Importing:
             except ShapeError as error:
                 raise refused(node, str(error)) from None
         outputs = [self._output(value) for value in self.model.outputs]
-        return drop_dead(self.building.graph(self.model.name, outputs))
+        return eliminate_dead_code(self.building.graph(self.model.name, outputs))
 
     def _input(self, value: OnnxValue) -> None:
         if value.dtype != _FLOAT and value.dtype not in _WHOLE:
@@ -152,16 +152,16 @@ def _unfit(what: str) -> UsageError:
     return UsageError(what, hint="Only the batch may be open, and items are float32 or integers.")
 
 
-def judged(path: str | Path, graph: Graph) -> Answers:
+def judged(path: str | Path, graph: Graph) -> ReferenceOutputs:
     """By the numpy reference where ONNX Runtime is not here: it knows the graph, not the file."""
     if not importlib.util.find_spec("onnxruntime"):
-        return expected.by_reference(graph)
+        return expected.sample_reference(graph)
     import onnxruntime
 
     session = onnxruntime.InferenceSession(
         str(Path(path).expanduser()), providers=["CPUExecutionProvider"]
     )
-    items = expected.items_for(graph)
+    items = expected.sample_items(graph)
     kinds = {each.name: each.type for each in session.get_inputs()}
     given = {
         value.name: array.astype(np.int64) if "int64" in kinds[value.name] else array
@@ -174,7 +174,7 @@ def judged(path: str | Path, graph: Graph) -> Answers:
         for at in range(0, expected.ITEMS, size)
     ]
     outputs = tuple(np.concatenate(each)[: expected.ITEMS] for each in zip(*parts, strict=True))
-    return Answers(judge="ONNX Runtime", inputs=items, outputs=outputs)
+    return ReferenceOutputs(judge="ONNX Runtime", inputs=items, outputs=outputs)
 
 
 def _batch(array: Array, first: int, size: int) -> Array:

@@ -38,19 +38,19 @@ def expect(holds: bool, what: str) -> None:
         raise ShapeError(what)
 
 
-def image(shape: Shape) -> Shape:
+def expect_image(shape: Shape) -> Shape:
     expect(len(shape) == 3, f"an input of {shape}, but (channels, height, width) is needed")
     return shape
 
 
-def vector(name: str, size: int, constants: Constants) -> None:
+def expect_vector(name: str, size: int, constants: Constants) -> None:
     expect(
         not name or constants[name].shape == (size,),
         f"the constant '{name}' is not of shape ({size},)",
     )
 
 
-def count_inputs(op: Any, shapes: Sequence[Shape], count: int = 1) -> None:
+def expect_inputs(op: Any, shapes: Sequence[Shape], count: int = 1) -> None:
     residuals = sum(isinstance(post, ops.ResidualOp) for post in getattr(op, "post", ()))
     expect(residuals <= 1, f"{residuals} residuals, but one at most can be added")
     count += residuals
@@ -58,18 +58,20 @@ def count_inputs(op: Any, shapes: Sequence[Shape], count: int = 1) -> None:
 
 
 def same_shape(op: Any, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     return shapes[0]
 
 
-def slide(size: ops.Pair, reach: ops.Pair, strides: ops.Pair, pads: ops.Pads) -> ops.Pair:
+def window_positions(
+    size: ops.Pair, reach: ops.Pair, strides: ops.Pair, pads: ops.Pads
+) -> ops.Pair:
     """Number of window positions along height and width."""
     room = (size[0] + pads[0] + pads[2] - reach[0], size[1] + pads[1] + pads[3] - reach[1])
     expect(min(room) >= 0, f"a window of {reach} does not fit into {size} padded by {pads}")
     return (room[0] // strides[0] + 1, room[1] // strides[1] + 1)
 
 
-def fitted(first: Shape, second: Shape) -> Shape:
+def broadcast_shape(first: Shape, second: Shape) -> Shape:
     """The broadcast shape of two shapes of equal rank."""
     fits = len(first) == len(second) and all(
         a == b or 1 in (a, b) for a, b in zip(first, second, strict=True)
@@ -78,12 +80,12 @@ def fitted(first: Shape, second: Shape) -> Shape:
     return tuple(max(a, b) for a, b in zip(first, second, strict=True))
 
 
-def padded(values: Array, pads: ops.Pads, fill: float) -> Array:
+def pad_borders(values: Array, pads: ops.Pads, fill: float) -> Array:
     top, left, bottom, right = pads
     return np.pad(values, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=fill)
 
 
-def with_bias(values: Array, name: str, constants: Constants) -> Array:
+def add_bias(values: Array, name: str, constants: Constants) -> Array:
     return values + constants[name].reshape(-1, *(1,) * (values.ndim - 2)) if name else values
 
 
@@ -92,5 +94,5 @@ def sizes(numbers: Sequence[int]) -> str:
     return f"{{{', '.join(map(str, numbers))}}}"
 
 
-def unless(numbers: Sequence[int], default: Sequence[int], name: str) -> str:
+def emit_option(numbers: Sequence[int], default: Sequence[int], name: str) -> str:
     return "" if tuple(numbers) == tuple(default) else f".{name}({', '.join(map(str, numbers))})"

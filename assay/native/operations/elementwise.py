@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.native import ops
-from assay.native.activations import activated
+from assay.native.activations import apply_activation
 from assay.native.operations.definition import (
     Array,
     Constants,
     Definition,
     Shape,
-    count_inputs,
-    fitted,
+    broadcast_shape,
+    expect_inputs,
     same_shape,
     sizes,
 )
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _activation(op: ops.ActivationOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    return activated(op, inputs[0])
+    return apply_activation(op, inputs[0])
 
 
 def _emit_activation(op: ops.ActivationOp, emitter: Emitter, node: Node) -> str:
@@ -95,8 +95,8 @@ def _onnx_relu(op: ops.ActivationOp, writer: Writer, value: str, output: str) ->
 
 
 def _binary_shape(op: ops.BinaryOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes, 2)
-    return fitted(shapes[0], shapes[1])
+    expect_inputs(op, shapes, 2)
+    return broadcast_shape(shapes[0], shapes[1])
 
 
 _NUMPY: dict[str, Callable[[Array, Array], Array]] = {
@@ -114,7 +114,7 @@ _NUMPY: dict[str, Callable[[Array, Array], Array]] = {
 }
 _ONNX = {"add": "Add", "multiply": "Mul", "subtract": "Sub", "maximum": "Max", "minimum": "Min"}
 _ONNX |= {"divide": "Div", "power": "Pow"}
-_COMPARED = {"equal": "Equal", "less": "Less", "less_equal": "LessOrEqual"}
+_COMPARISONS = {"equal": "Equal", "less": "Less", "less_equal": "LessOrEqual"}
 
 
 def _binary(op: ops.BinaryOp, inputs: Sequence[Array], constants: Constants) -> Array:
@@ -132,9 +132,9 @@ def _onnx_binary(op: ops.BinaryOp, writer: Writer, node: Node, shapes: Sequence[
     if op.kind == "mask":
         open_ = writer.add("IsNaN", node.inputs[1], output=writer.unused(f"{node.output}/open"))
         writer.add("Where", open_, *node.inputs, output=node.output)
-    elif op.kind in _COMPARED:
+    elif op.kind in _COMPARISONS:
         truth = writer.unused(f"{node.output}/truth")
-        writer.add(_COMPARED[op.kind], *node.inputs, output=truth)
+        writer.add(_COMPARISONS[op.kind], *node.inputs, output=truth)
         writer.add("Cast", truth, output=node.output, to=1)
     else:
         writer.add(_ONNX[op.kind], *node.inputs, output=node.output)

@@ -13,16 +13,16 @@ from assay.native.operations.definition import (
     Constants,
     Definition,
     Shape,
-    count_inputs,
+    add_bias,
+    broadcast_shape,
+    emit_option,
     expect,
-    fitted,
-    image,
-    padded,
+    expect_image,
+    expect_inputs,
+    expect_vector,
+    pad_borders,
     sizes,
-    slide,
-    unless,
-    vector,
-    with_bias,
+    window_positions,
 )
 
 if TYPE_CHECKING:
@@ -32,21 +32,24 @@ if TYPE_CHECKING:
 
 
 def _conv_shape(op: ops.ConvOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    channels, height, width = image(shapes[0])
-    count_inputs(op, shapes)
+    channels, height, width = expect_image(shapes[0])
+    expect_inputs(op, shapes)
     weight = constants[op.weight].shape
     expect(len(weight) == 4, f"a weight of {weight}, but (out, in, height, width) is needed")
     fits = weight[1] * op.groups == channels and weight[0] % op.groups == 0
     expect(fits, f"a weight of {weight} in {op.groups} groups for {channels} channels")
-    vector(op.bias, weight[0], constants)
-    vector(op.scales, weight[0], constants)
+    expect_vector(op.bias, weight[0], constants)
+    expect_vector(op.scales, weight[0], constants)
     reach = [(size - 1) * step + 1 for size, step in zip(weight[2:], op.dilations, strict=True)]
-    return (weight[0], *slide((height, width), (reach[0], reach[1]), op.strides, op.pads))
+    return (
+        weight[0],
+        *window_positions((height, width), (reach[0], reach[1]), op.strides, op.pads),
+    )
 
 
 def _conv(op: ops.ConvOp, inputs: Sequence[Array], constants: Constants) -> Array:
     """Sum of one product for each position in the kernel."""
-    weight, values = constants[op.weight], padded(inputs[0], op.pads, 0)
+    weight, values = constants[op.weight], pad_borders(inputs[0], op.pads, 0)
     out, into, *kernel = weight.shape
     grouped = values.reshape(len(values), op.groups, into, *values.shape[2:])
     room = [values.shape[2 + axis] - (kernel[axis] - 1) * op.dilations[axis] - 1 for axis in (0, 1)]
@@ -55,26 +58,26 @@ def _conv(op: ops.ConvOp, inputs: Sequence[Array], constants: Constants) -> Arra
     for row in range(kernel[0]):
         for column in range(kernel[1]):
             start = (row * op.dilations[0], column * op.dilations[1])
-            window = grouped[(..., *every(start, size, op.strides))]
+            window = grouped[(..., *strided_slices(start, size, op.strides))]
             part = weight[:, :, row, column].reshape(op.groups, -1, into)
             result += np.einsum("goi,ngihw->ngohw", part, window, optimize=True)
-    sums = perforated(_scaled(result.reshape(len(values), out, *size), op, constants), op)
-    return with_bias(sums, op.bias, constants)
+    sums = apply_perforation(_scale(result.reshape(len(values), out, *size), op, constants), op)
+    return add_bias(sums, op.bias, constants)
 
 
-def _scaled(sums: Array, op: ops.ConvOp, constants: Constants) -> Array:
+def _scale(sums: Array, op: ops.ConvOp, constants: Constants) -> Array:
     return sums * constants[op.scales].reshape(-1, 1, 1) if op.scales else sums
 
 
-def perforated(sums: Array, op: ops.ConvOp) -> Array:
+def apply_perforation(sums: Array, op: ops.ConvOp) -> Array:
     """Interpolate the rows and columns that a perforated convolution skips."""
     *every, offset = op.perforation
     for axis, step in zip((2, 3), every, strict=True):
-        sums = _interpolated(sums, axis, step, offset) if step > 1 else sums
+        sums = _interpolate(sums, axis, step, offset) if step > 1 else sums
     return sums
 
 
-def _interpolated(sums: Array, axis: int, step: int, offset: int) -> Array:
+def _interpolate(sums: Array, axis: int, step: int, offset: int) -> Array:
     lines = np.moveaxis(sums, axis, 0).copy()
     skipped = range(offset, len(lines), step)
     if len(skipped) == len(lines):  # the only line is computed
@@ -88,7 +91,7 @@ def _interpolated(sums: Array, axis: int, step: int, offset: int) -> Array:
     return np.moveaxis(lines, 0, axis)
 
 
-def every(start: ops.Pair, size: Sequence[int], strides: ops.Pair) -> tuple[slice, slice]:
+def strided_slices(start: ops.Pair, size: Sequence[int], strides: ops.Pair) -> tuple[slice, slice]:
     stops = [start[axis] + (size[axis] - 1) * strides[axis] + 1 for axis in (0, 1)]
     return slice(start[0], stops[0], strides[0]), slice(start[1], stops[1], strides[1])
 
@@ -99,14 +102,18 @@ def _emit_conv(op: ops.ConvOp, emitter: Emitter, node: Node) -> str:
         f"net.convolution({emitter.read(node)}, {sizes(node.shape)}, {sizes(window)}, "
         f"{emitter.constant(op.weight)}{emitter.bias(op.bias)})"
     )
-    call += unless(op.strides, (1, 1), "strides") + unless(op.pads, (0,) * 4, "pads")
-    call += unless(op.dilations, (1, 1), "dilations") + unless((op.groups,), (1,), "groups")
-    return call + emitter.forced_kernel(node) + _emit_knobs(op, emitter) + emitter.posts(node, op.post)
+    call += emit_option(op.strides, (1, 1), "strides") + emit_option(op.pads, (0,) * 4, "pads")
+    call += emit_option(op.dilations, (1, 1), "dilations") + emit_option(
+        (op.groups,), (1,), "groups"
+    )
+    return (
+        call + emitter.forced_kernel(node) + _emit_knobs(op, emitter) + emitter.posts(node, op.post)
+    )
 
 
 def _emit_knobs(op: ops.ConvOp, emitter: Emitter) -> str:
     words = f".scales({emitter.constant(op.scales)})" if op.scales else ""
-    words += unless(op.perforation, (1, 1, 0), "perforated")
+    words += emit_option(op.perforation, (1, 1, 0), "perforated")
     words += ".sampled()" if op.sampled else ""
     return words + (".pooled()" if any(isinstance(post, ops.PoolOp) for post in op.post) else "")
 
@@ -126,12 +133,12 @@ def _onnx_conv(op: ops.ConvOp, writer: Writer, node: Node, shapes: Sequence[Shap
 
 
 def _dense_shape(op: ops.DenseOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     weight = constants[op.weight].shape
     fits = len(weight) == 2 and weight[1] == shapes[0][-1]
     expect(fits, f"a weight of {weight} (out, in) for an input of {shapes[0]}")
-    vector(op.bias, weight[0], constants)
-    vector(op.scales, weight[0], constants)
+    expect_vector(op.bias, weight[0], constants)
+    expect_vector(op.scales, weight[0], constants)
     return (*shapes[0][:-1], weight[0])
 
 
@@ -170,11 +177,11 @@ def _onnx_dense(op: ops.DenseOp, writer: Writer, node: Node, shapes: Sequence[Sh
 
 
 def _matmul_shape(op: ops.MatMulOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes, 2)
+    expect_inputs(op, shapes, 2)
     first, second = shapes
     expect(min(len(first), len(second)) >= 2, f"{first} and {second}, but matrices are needed")
     expect(first[-1] == second[-2], f"{first} times {second}")
-    return (*fitted(first[:-2], second[:-2]), first[-2], second[-1])
+    return (*broadcast_shape(first[:-2], second[:-2]), first[-2], second[-1])
 
 
 def _matmul(op: ops.MatMulOp, inputs: Sequence[Array], constants: Constants) -> Array:
@@ -191,7 +198,7 @@ def _onnx_matmul(op: ops.MatMulOp, writer: Writer, node: Node, shapes: Sequence[
 
 
 def _embedding_shape(op: ops.EmbeddingOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     weight = constants[op.weight].shape
     expect(len(weight) == 2, f"a weight of {weight}, but (rows, size) is needed")
     return (*shapes[0], weight[1])

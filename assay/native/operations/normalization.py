@@ -13,13 +13,13 @@ from assay.native.operations.definition import (
     Constants,
     Definition,
     Shape,
-    count_inputs,
+    add_bias,
     expect,
-    image,
+    expect_image,
+    expect_inputs,
+    expect_vector,
     same_shape,
     sizes,
-    vector,
-    with_bias,
 )
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def _batch_norm_shape(op: ops.BatchNormOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     for name in (op.mean, op.variance, op.gamma, op.beta):
-        vector(name, shapes[0][0], constants)
+        expect_vector(name, shapes[0][0], constants)
     return shapes[0]
 
 
@@ -42,7 +42,7 @@ def _batch_norm(op: ops.BatchNormOp, inputs: Sequence[Array], constants: Constan
     if op.gamma:
         scale = scale * constants[op.gamma]
     result = (values - constants[op.mean].reshape(wide)) * scale.reshape(wide)
-    return with_bias(result, op.beta, constants)
+    return add_bias(result, op.beta, constants)
 
 
 def _emit_batch_norm(op: ops.BatchNormOp, emitter: Emitter, node: Node) -> str:
@@ -69,7 +69,7 @@ def _onnx_batch_norm(
 
 
 def _layer_norm_shape(op: ops.LayerNormOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     shape = shapes[0]
     rising = list(op.axes) == sorted(set(op.axes)) and all(0 <= a < len(shape) for a in op.axes)
     expect(bool(op.axes) and rising, f"the axes {op.axes} of {shape}")
@@ -128,7 +128,7 @@ def _onnx_layer_norm(
 
 def _local_norm_shape(op: ops.LocalNormOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     expect(op.size > 0, f"the mean of {op.size} channels")
-    return image(same_shape(op, shapes, constants))
+    return expect_image(same_shape(op, shapes, constants))
 
 
 def _local_norm(op: ops.LocalNormOp, inputs: Sequence[Array], constants: Constants) -> Array:

@@ -13,13 +13,13 @@ from assay.native.operations.definition import (
     Constants,
     Definition,
     Shape,
-    count_inputs,
+    emit_option,
     expect,
-    image,
-    padded,
+    expect_image,
+    expect_inputs,
+    pad_borders,
     sizes,
-    slide,
-    unless,
+    window_positions,
 )
 
 if TYPE_CHECKING:
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 
 def pool_shape(op: ops.PoolOp, shape: Shape) -> Shape:
-    channels, height, width = image(shape)
+    channels, height, width = expect_image(shape)
     # A window wholly in the padding has no maximum and no mean.
     fits = all(pad < op.window[index % 2] for index, pad in enumerate(op.pads))
     expect(fits, f"a window of {op.window} with padding {op.pads}")
-    return (channels, *slide((height, width), op.window, op.strides, op.pads))
+    return (channels, *window_positions((height, width), op.window, op.strides, op.pads))
 
 
-def pooled(op: ops.PoolOp, values: Array) -> Array:
+def apply_pool(op: ops.PoolOp, values: Array) -> Array:
     """Maximum or mean of each window, without padding."""
     fill = -np.inf if op.kind == "max" else 0
-    windows = _windows(padded(values, op.pads, fill), op)
+    windows = _windows(pad_borders(values, op.pads, fill), op)
     if op.kind == "max":
         largest: Array = windows.max((-2, -1))
         return largest
-    inside = _windows(padded(np.ones_like(values[:1, :1]), op.pads, 0), op)
+    inside = _windows(pad_borders(np.ones_like(values[:1, :1]), op.pads, 0), op)
     mean: Array = windows.sum((-2, -1)) / inside.sum((-2, -1))
     return mean
 
@@ -54,18 +54,18 @@ def _windows(values: Array, op: ops.PoolOp) -> Array:
 
 
 def _pool_shape(op: ops.PoolOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     return pool_shape(op, shapes[0])
 
 
 def _pool(op: ops.PoolOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    return pooled(op, inputs[0])
+    return apply_pool(op, inputs[0])
 
 
 def _emit_pool(op: ops.PoolOp, emitter: Emitter, node: Node) -> str:
     shapes = f"{sizes(node.shape)}, {sizes(op.window)}"
     call = f"net.{op.kind}_pool({emitter.read(node)}, {shapes})"
-    call += unless(op.strides, op.window, "strides") + unless(op.pads, (0,) * 4, "pads")
+    call += emit_option(op.strides, op.window, "strides") + emit_option(op.pads, (0,) * 4, "pads")
     return call + emitter.posts(node, op.post)
 
 
@@ -76,8 +76,8 @@ def _onnx_pool(op: ops.PoolOp, writer: Writer, node: Node, shapes: Sequence[Shap
 
 
 def _global_shape(op: ops.GlobalPoolOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
-    return image(shapes[0])[:1]
+    expect_inputs(op, shapes)
+    return expect_image(shapes[0])[:1]
 
 
 def _global(op: ops.GlobalPoolOp, inputs: Sequence[Array], constants: Constants) -> Array:
@@ -98,7 +98,7 @@ def _onnx_global(op: ops.GlobalPoolOp, writer: Writer, node: Node, shapes: Seque
 
 
 def _reduce_shape(op: ops.ReduceOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     valid = all(0 <= axis < len(shapes[0]) for axis in op.axes)
     expect(bool(op.axes) and valid, f"the axes {op.axes} of {shapes[0]}")
     return tuple(1 if axis in op.axes else size for axis, size in enumerate(shapes[0]))

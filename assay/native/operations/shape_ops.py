@@ -14,13 +14,13 @@ from assay.native.operations.definition import (
     Constants,
     Definition,
     Shape,
-    count_inputs,
+    emit_option,
     expect,
-    image,
-    padded,
+    expect_image,
+    expect_inputs,
+    pad_borders,
     same_shape,
     sizes,
-    unless,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _onnx_concatenate(
 
 
 def _reshape_shape(op: ops.ReshapeOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     expect(math.prod(op.shape) == math.prod(shapes[0]), f"{shapes[0]} is not {op.shape}")
     return op.shape
 
@@ -75,7 +75,7 @@ def _onnx_reshape(op: ops.ReshapeOp, writer: Writer, node: Node, shapes: Sequenc
 
 
 def _transpose_shape(op: ops.TransposeOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     is_permutation = sorted(op.order) == list(range(len(shapes[0])))
     expect(is_permutation, f"the order {op.order} for an input of {shapes[0]}")
     return tuple(shapes[0][axis] for axis in op.order)
@@ -97,18 +97,18 @@ def _onnx_transpose(
 
 
 def _pad_shape(op: ops.PadOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
-    channels, height, width = image(shapes[0])
+    expect_inputs(op, shapes)
+    channels, height, width = expect_image(shapes[0])
     top, left, bottom, right = op.pads
     return (channels, height + top + bottom, width + left + right)
 
 
 def _pad(op: ops.PadOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    return padded(inputs[0], op.pads, 0)
+    return pad_borders(inputs[0], op.pads, 0)
 
 
 def _emit_pad(op: ops.PadOp, emitter: Emitter, node: Node) -> str:
-    pads = unless(op.pads, (0,) * 4, "pads")
+    pads = emit_option(op.pads, (0,) * 4, "pads")
     return f"net.pad({emitter.read(node)}, {sizes(node.shape)})" + pads
 
 
@@ -124,8 +124,8 @@ def _onnx_pad(op: ops.PadOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 
 
 def _upsample_shape(op: ops.UpsampleOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
-    channels, height, width = image(shapes[0])
+    expect_inputs(op, shapes)
+    channels, height, width = expect_image(shapes[0])
     return (channels, height * op.scale[0], width * op.scale[1])
 
 
@@ -145,7 +145,7 @@ def _onnx_upsample(op: ops.UpsampleOp, writer: Writer, node: Node, shapes: Seque
 
 
 def _slice_shape(op: ops.SliceOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes)
+    expect_inputs(op, shapes)
     rows = list(zip(op.starts, op.sizes, op.steps, strict=True))
     ends = [start + (size - 1) * step for start, size, step in rows]
     fits = len(rows) == len(shapes[0]) and all(
@@ -183,7 +183,7 @@ def _onnx_slice(op: ops.SliceOp, writer: Writer, node: Node, shapes: Sequence[Sh
 
 
 def _constant_shape(op: ops.ConstantOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    count_inputs(op, shapes, 0)
+    expect_inputs(op, shapes, 0)
     shape: Shape = constants[op.weight].shape
     return shape
 

@@ -13,16 +13,16 @@ from assay.native.operations.definition import (
     Constants,
     Definition,
     Shape,
-    count_inputs,
+    add_bias,
+    emit_option,
     expect,
-    image,
-    padded,
+    expect_image,
+    expect_inputs,
+    expect_vector,
+    pad_borders,
     sizes,
-    unless,
-    vector,
-    with_bias,
 )
-from assay.native.operations.matmul import every
+from assay.native.operations.matmul import strided_slices
 
 if TYPE_CHECKING:
     from assay.native.emit import Emitter
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from assay.native.onnx.writer import Writer
 
 
-def _transposed_shape(
+def _conv_transpose_shape(
     op: ops.ConvTransposeOp, shapes: Sequence[Shape], constants: Constants
 ) -> Shape:
-    channels, *size = image(shapes[0])
-    count_inputs(op, shapes)
+    channels, *size = expect_image(shapes[0])
+    expect_inputs(op, shapes)
     weight = constants[op.weight].shape
     expect(len(weight) == 4, f"a weight of {weight}, but (in, out, height, width) is needed")
     fits = weight[0] == channels and channels % op.groups == 0
     expect(fits, f"a weight of {weight} in {op.groups} groups for {channels} channels")
     filters = weight[1] * op.groups
-    vector(op.bias, filters, constants)
+    expect_vector(op.bias, filters, constants)
     expect(min(op.pads[:2]) >= 0, f"a padding of {op.pads}")
     reach = [(weight[2 + axis] - 1) * op.dilations[axis] + 1 for axis in (0, 1)]
     output_size = [
@@ -64,7 +64,9 @@ def as_conv(op: ops.ConvTransposeOp, weight: Array) -> tuple[Array, ops.Pads]:
     return np.ascontiguousarray(flat), (top, left, bottom, right)
 
 
-def _transposed(op: ops.ConvTransposeOp, inputs: Sequence[Array], constants: Constants) -> Array:
+def _conv_transpose(
+    op: ops.ConvTransposeOp, inputs: Sequence[Array], constants: Constants
+) -> Array:
     """Each input pixel adds the kernel times itself, and the border is cut off."""
     values, weight = inputs[0], constants[op.weight]
     count, channels, height, width = values.shape
@@ -77,17 +79,17 @@ def _transposed(op: ops.ConvTransposeOp, inputs: Sequence[Array], constants: Con
         for column in range(wide):
             start = (row * op.dilations[0], column * op.dilations[1])
             part = weight[:, :, row, column].reshape(op.groups, -1, each)
-            sums[(..., *every(start, (height, width), op.strides))] += np.einsum(
+            sums[(..., *strided_slices(start, (height, width), op.strides))] += np.einsum(
                 "gio,ngihw->ngohw", part, grouped, optimize=True
             )
     result = sums.reshape(count, op.groups * each, *full_size)
     top, left, bottom, right = op.pads
-    result = padded(result, (0, 0, max(0, -bottom), max(0, -right)), 0)
+    result = pad_borders(result, (0, 0, max(0, -bottom), max(0, -right)), 0)
     result = result[:, :, top : full_size[0] - bottom, left : full_size[1] - right]
-    return with_bias(result, op.bias, constants)
+    return add_bias(result, op.bias, constants)
 
 
-def _emit_transposed(op: ops.ConvTransposeOp, emitter: Emitter, node: Node) -> str:
+def _emit_conv_transpose(op: ops.ConvTransposeOp, emitter: Emitter, node: Node) -> str:
     """A convolution of the input dilated by zeros."""
     weight, pads = as_conv(op, emitter.graph.constants[op.weight])
     channels, height, width = emitter.shape(node)
@@ -102,12 +104,14 @@ def _emit_transposed(op: ops.ConvTransposeOp, emitter: Emitter, node: Node) -> s
         value = f"net.slice({value}, {sizes(size)}, {sizes(starts)}, {{1, 1, 1}})"
     name = emitter.constant(f"{node.name}/turned_kernel", weight)
     call = f"net.convolution({value}, {sizes(node.shape)}, {sizes(weight.shape[2:])}, {name}"
-    call += f"{emitter.bias(op.bias)})" + unless([max(0, pad) for pad in pads], (0,) * 4, "pads")
-    call += unless(op.dilations, (1, 1), "dilations")
-    return call + unless((op.groups,), (1,), "groups")
+    call += f"{emitter.bias(op.bias)})" + emit_option(
+        [max(0, pad) for pad in pads], (0,) * 4, "pads"
+    )
+    call += emit_option(op.dilations, (1, 1), "dilations")
+    return call + emit_option((op.groups,), (1,), "groups")
 
 
-def _onnx_transposed(
+def _onnx_conv_transpose(
     op: ops.ConvTransposeOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 ) -> None:
     top, left, bottom, right = op.pads
@@ -126,6 +130,9 @@ def _onnx_transposed(
 
 TABLE: dict[type, Definition] = {
     ops.ConvTransposeOp: Definition(
-        shape=_transposed_shape, compute=_transposed, emit=_emit_transposed, onnx=_onnx_transposed
+        shape=_conv_transpose_shape,
+        compute=_conv_transpose,
+        emit=_emit_conv_transpose,
+        onnx=_onnx_conv_transpose,
     )
 }

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.native.graph import Array, Graph, Node, Shape
 from assay.native.ops import BatchNormOp, BinaryOp, ConstantOp, ConvOp, DenseOp
-from assay.native.passes.rewrite import merge_pairs, rewritten
+from assay.native.passes.rewrite import merge_pairs, replace_nodes
 
 Linear = ConvOp | DenseOp
 
@@ -23,13 +23,13 @@ def fold_batch_norm(graph: Graph) -> Graph:
 
     def merge(before: Node, node: Node) -> Node | None:
         op, norm = before.op, node.op
-        if not isinstance(norm, BatchNormOp) or not _takes(before) or not isinstance(op, Linear):
+        if not isinstance(norm, BatchNormOp) or not _can_fold(before) or not isinstance(op, Linear):
             return None
         scale, shift = scale_and_shift(norm, graph.constants)
         weight = constants[op.weight].astype(np.float64)
         bias = constants[op.bias].astype(np.float64) if op.bias else 0.0
         weight = weight * scale.reshape(-1, *(1,) * (weight.ndim - 1))
-        folded = _with(op, node, weight, bias * scale + shift, extra)
+        folded = _replace_weights(op, node, weight, bias * scale + shift, extra)
         folded = msgspec.structs.replace(folded, post=norm.post)
         return msgspec.structs.replace(before, op=folded, output=node.output)
 
@@ -49,13 +49,13 @@ def fold_batch_norm_forward(graph: Graph) -> Graph:
         if isinstance(node.op, BatchNormOp)
         and not node.op.post
         and node.output not in graph.outputs
-        and all(_reads_bare(reader, node) for reader in readers[node.output])
+        and all(_can_fold_forward(reader, node) for reader in readers[node.output])
     }
     nodes = []
     for node in graph.nodes:
         norm = foldable.get(node.input)
         if norm and isinstance(node.op, Linear) and isinstance(norm.op, BatchNormOp):
-            op = _after(node, node.op, norm.op, graph.constants, extra)
+            op = _fold_into_reader(node, node.op, norm.op, graph.constants, extra)
             node = msgspec.structs.replace(
                 node,
                 op=op,
@@ -63,7 +63,7 @@ def fold_batch_norm_forward(graph: Graph) -> Graph:
                 sources=norm.origins + node.origins,
             )
         nodes.append(node)
-    return rewritten(graph, (node for node in nodes if node.output not in foldable), extra)
+    return replace_nodes(graph, (node for node in nodes if node.output not in foldable), extra)
 
 
 def scale_and_shift(op: BatchNormOp, constants: Mapping[str, Array]) -> tuple[Array, Array]:
@@ -77,14 +77,14 @@ def scale_and_shift(op: BatchNormOp, constants: Mapping[str, Array]) -> tuple[Ar
     return scale, parameters.get("beta", 0.0) - parameters["mean"] * scale
 
 
-def _takes(node: Node) -> bool:
+def _can_fold(node: Node) -> bool:
     """Whether its result is linear in its weights, and axis 0 is that of its outputs."""
     if isinstance(node.op, DenseOp):
         return not node.op.post and len(node.shape) == 1
     return isinstance(node.op, ConvOp) and not node.op.post
 
 
-def _reads_bare(reader: Node, norm: Node) -> bool:
+def _can_fold_forward(reader: Node, norm: Node) -> bool:
     """Whether it multiplies the norm's output, reads it once, and does not pad it."""
     if norm.output in reader.inputs[1:]:
         return False
@@ -93,7 +93,7 @@ def _reads_bare(reader: Node, norm: Node) -> bool:
     return isinstance(reader.op, ConvOp) and not any(reader.op.pads)
 
 
-def _after(
+def _fold_into_reader(
     node: Node,
     op: Linear,
     norm: BatchNormOp,
@@ -109,17 +109,19 @@ def _after(
     wide = channel.shape + (1,) * (weight.ndim - 2)
     bias = (weight * shift[channel].reshape(wide)).reshape(len(weight), -1).sum(1)
     bias = bias + constants[op.bias] if op.bias else bias
-    return _with(op, node, weight * scale[channel].reshape(wide), bias, extra)
+    return _replace_weights(op, node, weight * scale[channel].reshape(wide), bias, extra)
 
 
-def _with(op: Linear, node: Node, weight: Array, bias: Array, extra: dict[str, Array]) -> Linear:
+def _replace_weights(
+    op: Linear, node: Node, weight: Array, bias: Array, extra: dict[str, Array]
+) -> Linear:
     """The op with new constants, named after the node, as others may share the old ones."""
     names = (f"{node.name}/folded_weight", f"{node.name}/folded_bias")
     extra |= zip(names, (weight.astype(np.float32), bias.astype(np.float32)), strict=True)
     return msgspec.structs.replace(op, weight=names[0], bias=names[1])
 
 
-def norms_of_scales(graph: Graph) -> Graph:
+def scales_to_norms(graph: Graph) -> Graph:
     """Convert `x * a` and `x + b` with per-channel constants to batch norms."""
     extra: dict[str, Array] = {}
     known = {
@@ -128,17 +130,19 @@ def norms_of_scales(graph: Graph) -> Graph:
         if isinstance(node.op, ConstantOp)
     }
     shapes = graph.shapes()
-    return rewritten(graph, [_as_norm(node, known, shapes, extra) for node in graph.nodes], extra)
+    return replace_nodes(
+        graph, [_scale_to_norm(node, known, shapes, extra) for node in graph.nodes], extra
+    )
 
 
-def _as_norm(
+def _scale_to_norm(
     node: Node, known: dict[str, Array], shapes: dict[str, Shape], extra: dict[str, Array]
 ) -> Node:
     if not isinstance(node.op, BinaryOp) or not any(name in known for name in node.inputs):
         return node
     values, constant = node.inputs if node.inputs[1] in known else reversed(node.inputs)
     swapped = node.inputs[0] == constant
-    fits = shapes[values] == node.shape and _by_channel(shapes[constant])
+    fits = shapes[values] == node.shape and _is_per_channel(shapes[constant])
     if values in known or not fits or (swapped and node.op.kind not in ("add", "multiply")):
         return node
     numbers = known[constant].reshape(-1).astype(np.float64)
@@ -151,16 +155,16 @@ def _as_norm(
     scale, shift = factors.get(node.op.kind, (None, 0.0))
     if scale is None:
         return node
-    op = _norm(node.name, node.shape[0], scale, shift, extra)
+    op = _make_norm(node.name, node.shape[0], scale, shift, extra)
     op = msgspec.structs.replace(op, post=node.op.post)
     return msgspec.structs.replace(node, op=op, inputs=(values,))
 
 
-def _by_channel(shape: Shape) -> bool:
+def _is_per_channel(shape: Shape) -> bool:
     return all(size == 1 for size in shape[1:])
 
 
-def _norm(
+def _make_norm(
     name: str, size: int, scale: Array | float, shift: Array | float, extra: dict[str, Array]
 ) -> BatchNormOp:
     parts = {"mean": 0.0, "variance": 1.0, "gamma": scale, "beta": shift}
@@ -170,7 +174,7 @@ def _norm(
     return BatchNormOp(**names, epsilon=0.0)  # type: ignore[arg-type]
 
 
-def join_norms(graph: Graph) -> Graph:
+def merge_norms(graph: Graph) -> Graph:
     """Merge a batch norm of a batch norm into one."""
     extra: dict[str, Array] = {}
 
@@ -180,7 +184,7 @@ def join_norms(graph: Graph) -> Graph:
             return None
         constants = {**graph.constants, **extra}
         (a, b), (c, d) = scale_and_shift(first, constants), scale_and_shift(second, constants)
-        op = _norm(node.output, node.shape[0], a * c, b * c + d, extra)
+        op = _make_norm(node.output, node.shape[0], a * c, b * c + d, extra)
         op = msgspec.structs.replace(op, post=second.post)
         return msgspec.structs.replace(node, op=op, inputs=before.inputs)
 

@@ -11,28 +11,28 @@ from assay.native.ops import ConvOp, PadOp, constants_of
 from assay.native.passes.batch_norm import (
     fold_batch_norm,
     fold_batch_norm_forward,
-    join_norms,
-    norms_of_scales,
+    merge_norms,
+    scales_to_norms,
 )
 from assay.native.passes.fusion import fuse_activations, fuse_residuals, pool_before_activation
-from assay.native.passes.rewrite import rewritten
-from assay.native.passes.transposes import join_turns, turn_dense_rows
+from assay.native.passes.rewrite import replace_nodes
+from assay.native.passes.transposes import merge_transposes, permute_dense_weights
 
 
-def optimized(graph: Graph) -> Graph:
+def optimize(graph: Graph) -> Graph:
     """Run all passes. `fuse_pools` is not among them: only some callers can use it."""
     for run_pass in PASSES:
         graph = run_pass(graph)
     return graph
 
 
-def traced(graph: Graph) -> Graph:
+def record_origins(graph: Graph) -> Graph:
     """Record the origins of each node before other passes change it."""
     nodes = (msgspec.structs.replace(node, sources=node.origins) for node in graph.nodes)
     return msgspec.structs.replace(graph, nodes=tuple(nodes))
 
 
-def drop_dead(graph: Graph) -> Graph:
+def eliminate_dead_code(graph: Graph) -> Graph:
     """Remove nodes whose results are not read, and unused constants."""
     live_values, live_nodes = set(graph.outputs), []
     for node in reversed(graph.nodes):
@@ -50,10 +50,10 @@ def fold_padding(graph: Graph) -> Graph:
     Not into pools, which do not count padding.
     """
     padding = {node.output: node for node in graph.nodes if isinstance(node.op, PadOp)}
-    return rewritten(graph, (_folded(node, padding) for node in graph.nodes))
+    return replace_nodes(graph, (_fold_pad(node, padding) for node in graph.nodes))
 
 
-def _folded(node: Node, padding: dict[str, Node]) -> Node:
+def _fold_pad(node: Node, padding: dict[str, Node]) -> Node:
     pad = padding.get(node.input)
     if not isinstance(node.op, ConvOp) or pad is None or not isinstance(pad.op, PadOp):
         return node
@@ -65,17 +65,17 @@ def _folded(node: Node, padding: dict[str, Node]) -> Node:
 
 
 PASSES: tuple[Callable[[Graph], Graph], ...] = (
-    traced,
-    join_turns,
-    turn_dense_rows,
+    record_origins,
+    merge_transposes,
+    permute_dense_weights,
     fold_padding,
-    norms_of_scales,
-    drop_dead,  # dead nodes would count as readers
-    join_norms,
+    scales_to_norms,
+    eliminate_dead_code,  # dead nodes would count as readers
+    merge_norms,
     fold_batch_norm,
     fold_batch_norm_forward,
     pool_before_activation,
     fuse_activations,
     fuse_residuals,  # after activations: a relu after a sum is fused with it
-    drop_dead,
+    eliminate_dead_code,
 )

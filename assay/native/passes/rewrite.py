@@ -14,7 +14,7 @@ from assay.native.shapes import output_shape
 Merge = Callable[[Node, Node], Node | None]
 
 
-def rewritten(
+def replace_nodes(
     graph: Graph, nodes: Iterable[Node], constants: Mapping[str, Array] | None = None
 ) -> Graph:
     """The graph with these nodes; infers their shapes."""
@@ -28,7 +28,7 @@ def rewritten(
     return msgspec.structs.replace(graph, nodes=tuple(new_nodes), constants=all_constants)
 
 
-def unused(name: str, graph: Graph) -> str:
+def unused_name(name: str, graph: Graph) -> str:
     """A name that no value of the graph has."""
     names = graph.shapes()
     while name in names:
@@ -36,7 +36,7 @@ def unused(name: str, graph: Graph) -> str:
     return name
 
 
-def read_once(graph: Graph) -> set[str]:
+def single_use_values(graph: Graph) -> set[str]:
     """Values with a single use, which a merge may remove."""
     counts = Counter(name for node in graph.nodes for name in node.inputs)
     return {name for name, count in counts.items() if count == 1} - set(graph.outputs)
@@ -48,7 +48,7 @@ def merge_pairs(graph: Graph, merge: Merge, constants: Mapping[str, Array] | Non
     The merged node takes the place of the second, after all its inputs; `constants` are filled
     by `merge` and read at the end. Its origins are those of both.
     """
-    free, done = read_once(graph), dict[str, Node]()
+    free, done = single_use_values(graph), dict[str, Node]()
     for node in graph.nodes:
         for value in node.inputs:
             merged = merge(done[value], node) if value in free and value in done else None
@@ -57,4 +57,4 @@ def merge_pairs(graph: Graph, merge: Merge, constants: Mapping[str, Array] | Non
                 node = msgspec.structs.replace(merged, sources=sources)
                 break
         done[node.output] = node
-    return rewritten(graph, done.values(), constants)
+    return replace_nodes(graph, done.values(), constants)

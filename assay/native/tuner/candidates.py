@@ -9,10 +9,10 @@ import numpy as np
 
 from assay.native import reference
 from assay.native.graph import Array, Graph, Node
-from assay.native.knobs.apply import Calibration, applied
+from assay.native.knobs.apply import Calibration, apply_knobs
 from assay.native.knobs.table import BASELINE
 from assay.native.ops import constants_of
-from assay.native.subgraph import only
+from assay.native.subgraph import single_layer_graph
 from assay.native.tuner.layer_times import HALF, INT8, Times, tuned_layers
 
 PAYS = 0.97  # maximum cost of a knob, as a share of the exact layer's
@@ -45,7 +45,9 @@ def candidates(
 
 
 def knobbed(graph: Graph, node: Node, knob: int, calibration: Calibration) -> KnobbedLayer:
-    single = applied(only(graph, node), {node.name: knob}, calibration=calibration)
+    single = apply_knobs(
+        single_layer_graph(graph, node), {node.name: knob}, calibration=calibration
+    )
     inputs = [calibration.values[value.name][:ITEMS] for value in single.inputs]
     exact = calibration.values[node.output][:ITEMS]
     delta = reference.outputs(single, *inputs)[0] - exact
@@ -57,8 +59,10 @@ def byte_costs(graph: Graph, times: Times, calibration: Calibration) -> Times:
     quick = Calibration(calibration.values, correct=False)
     costs: Times = {}
     for node in tuned_layers(graph):
-        single = only(graph, node)
-        variants = {k: applied(single, {node.name: k}, calibration=quick) for k in times[node.name]}
+        single = single_layer_graph(graph, node)
+        variants = {
+            k: apply_knobs(single, {node.name: k}, calibration=quick) for k in times[node.name]
+        }
         costs[node.name] = {knob: float(weight_bytes(each)) for knob, each in variants.items()}
     return costs
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.native.graph import Array, Graph
 from assay.native.knobs.table import BASELINE, KNOBS
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from assay.native.tuner.accuracy_loss import pictures_needed
 from assay.native.tuner.layer_times import HALF, Times, tuned_layers
 from assay.native.tuner.records import TunedPoint
@@ -32,7 +32,7 @@ def check_classifies(model: Graph) -> None:
             f"{model.name} gives {shape} for an item, but a number for each class is expected.",
             hint=hint,
         )
-    if not tuned_layers(optimized(model)):
+    if not tuned_layers(optimize(model)):
         raise UsageError(
             f"{model.name} has no convolution or dense layer, so there is no knob for it.",
             hint="Tune a network that has one.",

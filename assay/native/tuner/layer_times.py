@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.native.graph import Graph, Node
-from assay.native.knobs.apply import Calibration, applied
+from assay.native.knobs.apply import Calibration, apply_knobs
 from assay.native.knobs.table import BASELINE, KNOBS, Knob, why_not
 from assay.native.ops import CastOp, ConvOp, DenseOp
 from assay.native.toolchain import Toolchain
@@ -93,7 +93,7 @@ class TimingProgram:
         self._names = {node.name for node in tuned_layers(graph)}
         self._chosen = [everywhere(graph, number) for number in self.knobs]
         self._chosen.append(every_second(graph))
-        self._graphs = [applied(graph, each, calibration=quick) for each in self._chosen]
+        self._graphs = [apply_knobs(graph, each, calibration=quick) for each in self._chosen]
         self._variants: Variants = build_variants(self._graphs, tools, folder)
 
     def seconds(self, variant: int, batch: int) -> dict[str, float]:

@@ -15,7 +15,7 @@ import numpy as np
 from assay.native.graph import Array, Graph, Node
 from assay.native.ops import ConvOp, DenseOp
 from assay.native.run_program import write_items
-from assay.native.subgraph import crossing, part, place_of
+from assay.native.subgraph import extract_nodes, live_values, node_index
 from assay.native.toolchain import Toolchain
 from assay.native.tuner.candidates import KnobbedLayer
 from assay.native.tuner.state import TuningState
@@ -39,9 +39,11 @@ class Effects(NamedTuple):
 def pictures_there_is_time_for(graph: Graph, tried: Knobbed, budget: float, cores: int) -> int:
     """Number of images for the budget, independent of the machine's load."""
     work = [_work(node, graph) for node in graph.nodes]
-    cost = sum(sum(work[place_of(graph, name) :]) * len(layers) for name, layers in tried.items())
+    cost = sum(sum(work[node_index(graph, name) :]) * len(layers) for name, layers in tried.items())
     shapes = graph.shapes()
-    values = (crossing(graph, place_of(graph, name)) for name, layers in tried.items() if layers)
+    values = (
+        live_values(graph, node_index(graph, name)) for name, layers in tried.items() if layers
+    )
     largest = max((4 * sum(math.prod(shapes[n]) for n in names) for names in values), default=1)
     count = min(SHARE * budget * cores * RATE / max(cost, 1), LARGEST / largest)
     return max(FEWEST, int(count))
@@ -54,15 +56,15 @@ class EffectsProgram:
     def __init__(self, graph: Graph, tried: Knobbed, tools: Toolchain, folder: Path) -> None:
         self.layers = [name for name, candidate in tried.items() if candidate]
         self.tried = tried
-        positions = [0, *(place_of(graph, name) for name in self.layers[1:]), len(graph.nodes)]
+        positions = [0, *(node_index(graph, name) for name in self.layers[1:]), len(graph.nodes)]
         graphs = [graph]
         self._piece: dict[str, int] = {}
         self._rest: dict[tuple[str, int], int] = {}
         for name, start, end in zip(self.layers, positions, positions[1:], strict=False):
             if end < len(graph.nodes):
                 self._piece[name] = len(graphs)
-                graphs.append(part(graph, start, end))
-            rest = part(graph, start, len(graph.nodes))
+                graphs.append(extract_nodes(graph, start, end))
+            rest = extract_nodes(graph, start, len(graph.nodes))
             for candidate in tried[name]:
                 self._rest[name, candidate.knob] = len(graphs)
                 graphs.append(_with(rest, name, candidate.graph))

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.core import codec
 from assay.core.errors import UsageError
-from assay.core.files import write_whole, written_whole
+from assay.core.files import atomic_path, write_atomic
 from assay.native.graph import Array
 
 FOLDER = "unfinished"
@@ -28,14 +28,14 @@ class TuningState:
         else:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir(parents=True)
-            write_whole(self._folder / _BEGUN, msgspec.json.encode(settings))
+            write_atomic(self._folder / _BEGUN, msgspec.json.encode(settings))
 
     def numbers(self, name: str, compute: Callable[[], dict[str, float]]) -> dict[str, float]:
         path = self._folder / f"{name}.json"
         if path.is_file():
             return codec.decode_part(path.read_bytes(), dict[str, float])
         values = compute()
-        write_whole(path, codec.encode(values))
+        write_atomic(path, codec.encode(values))
         return values
 
     def array(self, name: str, compute: Callable[[], Array]) -> Array:
@@ -44,7 +44,7 @@ class TuningState:
             stored: Array = np.load(path, allow_pickle=False)
             return stored
         values = compute()
-        with written_whole(path) as temporary, open(temporary, "wb") as file:
+        with atomic_path(path) as temporary, open(temporary, "wb") as file:
             np.save(file, values)
         return values
 

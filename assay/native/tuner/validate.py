@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from assay.native.graph import Array, Graph
-from assay.native.knobs.apply import Calibration, applied
+from assay.native.knobs.apply import Calibration, apply_knobs
 from assay.native.knobs.table import BASELINE, KNOBS
 from assay.native.run_program import write_items
 from assay.native.toolchain import Toolchain
@@ -27,7 +27,7 @@ from assay.native.tuner.search import Predicted, Tune, front, search
 from assay.native.tuner.state import TuningState
 from assay.native.variants import Variants, build_variants
 from assay.stats.accuracy import wilson
-from assay.stats.sequential import FEWEST, interval
+from assay.stats.sequential import MIN_PAIRS, interval
 
 MOST = 8  # measured points, including the exact one
 TARGETS = (1.0, 0.75, 0.5, 0.3, 0.15)  # of the allowed loss
@@ -83,7 +83,7 @@ class FrontProgram:
         tools: Toolchain,
         folder: Path,
     ) -> None:
-        graphs = [applied(graph, knobs, calibration=calibration) for knobs in choices]
+        graphs = [apply_knobs(graph, knobs, calibration=calibration) for knobs in choices]
         self.memory = [weight_bytes(variant) for variant in graphs]
         self.variants: Variants = build_variants(graphs, tools, folder)
 
@@ -112,7 +112,7 @@ class Timed(NamedTuple):
 
     def is_narrow(self) -> bool:
         rounds = len(self.seconds[-1])
-        if rounds < FEWEST:
+        if rounds < MIN_PAIRS:
             return False
         for index in range(1, len(self.seconds)):
             middle, low, high = self.speedup(index)
@@ -132,7 +132,7 @@ class EnergyMeter(Protocol):
 
     def missing(self) -> str: ...
 
-    def watched(self) -> AbstractContextManager[Energy]: ...
+    def measure(self) -> AbstractContextManager[Energy]: ...
 
 
 def timed(
@@ -159,7 +159,7 @@ def timed(
                 times.seconds[index].append(values["seconds"])
                 if values["watts"] > 0:
                     times.joules[index].append(values["watts"] * values["seconds"])
-            if (not more(number + 1) and number + 1 >= FEWEST) or times.is_narrow():
+            if (not more(number + 1) and number + 1 >= MIN_PAIRS) or times.is_narrow():
                 break
     return times
 
@@ -167,7 +167,7 @@ def timed(
 def _looked(
     variants: Variants, index: int, data: Path, batch: int, meter: EnergyMeter
 ) -> dict[str, float]:
-    with meter.watched() as energy:
+    with meter.measure() as energy:
         seconds = variants.item_seconds(index, data, batch, CHOOSING)
     return {"seconds": seconds, "watts": energy.watts}
 

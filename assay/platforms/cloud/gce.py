@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.platforms.cloud import google
 from assay.platforms.cloud.provider import LABEL, Machine, MachineRequest
 
@@ -43,10 +43,10 @@ class Gce:
         instance = _resource(machine, zone)
         body = self._library.Instance.to_json(instance, use_integers_for_enums=False)
         path = f"/compute/v1/projects/{self._project}/zones/{zone}/instances"
-        return {"method": "POST", "path": path, "body": _without_nothing(json.loads(body))}
+        return {"method": "POST", "path": path, "body": _drop_empty(json.loads(body))}
 
     def create(self, machine: MachineRequest, zone: str) -> Machine:
-        with google.in_words(f"create {machine.name} in {zone}", _ROLE):
+        with google.error_text(f"create {machine.name} in {zone}", _ROLE):
             operation = self._instances.insert_unary(
                 project=self._project, zone=zone, instance_resource=_resource(machine, zone)
             )
@@ -59,7 +59,7 @@ class Gce:
     def get(self, name: str, zone: str) -> Machine | None:
         from google.api_core.exceptions import NotFound
 
-        with google.in_words(f"look at {name} in {zone}", _ROLE):
+        with google.error_text(f"look at {name} in {zone}", _ROLE):
             try:
                 instance = self._instances.get(project=self._project, zone=zone, instance=name)
             except NotFound as error:
@@ -78,7 +78,7 @@ class Gce:
         self._change("delete", name, zone)
 
     def all(self) -> list[Machine]:
-        with google.in_words("list machines", _ROLE):
+        with google.error_text("list machines", _ROLE):
             request = {"project": self._project, "filter": f"labels.{LABEL}:*"}
             return [
                 _machine(instance, zone.rpartition("/")[2])
@@ -87,7 +87,7 @@ class Gce:
             ]
 
     def _change(self, what: str, name: str, zone: str) -> None:
-        with google.in_words(f"{what} {name} in {zone}", _ROLE):
+        with google.error_text(f"{what} {name} in {zone}", _ROLE):
             call = getattr(self._instances, f"{what}_unary")
             operation = call(project=self._project, zone=zone, instance=name)
             self._wait(operation, zone, f"{name} did not {what}")
@@ -97,7 +97,7 @@ class Gce:
         end = time.monotonic() + self._timeout
         while operation.status.name != "DONE":
             if time.monotonic() > end:
-                raise ServiceAwayError(
+                raise ServiceUnavailableError(
                     f"{sentence} within {self._timeout:g} s.", hint="See: assay cloud status"
                 )
             time.sleep(_POLL)
@@ -113,7 +113,7 @@ def _library() -> Any:
     try:
         from google.cloud import compute_v1
     except ImportError:
-        raise google.missing("google-cloud-compute", "cloud") from None
+        raise google.missing_reason("google-cloud-compute", "cloud") from None
     return compute_v1
 
 
@@ -179,9 +179,9 @@ def _machine(instance: Any, zone: str) -> Machine:
     )
 
 
-def _without_nothing(document: Any) -> Any:
+def _drop_empty(document: Any) -> Any:
     """Remove empty fields, which are not sent."""
     if isinstance(document, dict):
-        fields = {name: _without_nothing(value) for name, value in document.items()}
+        fields = {name: _drop_empty(value) for name, value in document.items()}
         return {name: value for name, value in fields.items() if value not in ("", [], {}, None)}
-    return [_without_nothing(item) for item in document] if isinstance(document, list) else document
+    return [_drop_empty(item) for item in document] if isinstance(document, list) else document

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.objects import ServiceAwayError
-from assay.core.redaction import without_tokens
+from assay.core.objects import ServiceUnavailableError
+from assay.core.redaction import redact_tokens
 from assay.platforms.cloud.provider import StockoutError
 
 _STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have enough resources")
@@ -41,7 +41,7 @@ def client_at(kind: Callable[..., Any], variable: str, **kwargs: Any) -> Any:
     return client(kind, endpoint.startswith("http://"), **kwargs)
 
 
-def missing(package: str, extra: str) -> NotPossibleError:
+def missing_reason(package: str, extra: str) -> NotPossibleError:
     return NotPossibleError(
         f"This needs the package {package}, which is not installed.",
         hint=f"pip install 'assay[{extra}]'",
@@ -49,7 +49,7 @@ def missing(package: str, extra: str) -> NotPossibleError:
 
 
 @contextmanager
-def in_words(what: str, role: str) -> Iterator[None]:
+def error_text(what: str, role: str) -> Iterator[None]:
     """Convert errors of an action to an AssayError; `role`: the role that it needs."""
     from google.api_core import exceptions
     from google.auth.exceptions import GoogleAuthError
@@ -76,13 +76,13 @@ def in_words(what: str, role: str) -> Iterator[None]:
 
 def problem(sentence: str, text: str) -> AssayError:
     """The error for a message of the service: stockout, quota, or another."""
-    text = without_tokens(text)[:300]
+    text = redact_tokens(text)[:300]
     if _STOCKOUT.search(text):
         return StockoutError(f"{sentence}: {text}", hint="Add zones: --zone A --zone B")
     if _QUOTA.search(text):
         return NotPossibleError(f"{sentence}: {text}", hint="Request more quota, or use less.")
-    return ServiceAwayError(f"{sentence}: {text}", hint="Try again later.")
+    return ServiceUnavailableError(f"{sentence}: {text}", hint="Try again later.")
 
 
 def line(error: Exception) -> str:
-    return without_tokens(" ".join(str(error).split()))[:300]
+    return redact_tokens(" ".join(str(error).split()))[:300]

@@ -14,15 +14,15 @@ from urllib.request import ProxyHandler, Request, build_opener
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.platforms.cloud import google
 from assay.platforms.cloud.provider import LABEL, check_name, check_zone
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU"  # gcloud's own variable for another endpoint
 _ROLE = "TPU Admin"
 _POLL = 5.0  # seconds between polls of a node that is being created
-_LOST = ("TERMINATED", "PREEMPTED", "DELETING", "STOPPED")
-Say = Callable[[str], None]
+_LOST_STATES = ("TERMINATED", "PREEMPTED", "DELETING", "STOPPED")
+ProgressCallback = Callable[[str], None]
 
 
 class TpuRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,9 @@ class TpuRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def node(request: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[dict[str, str]]:
+def node(
+    request: TpuRequest, say: ProgressCallback, timeout: float = 900.0
+) -> Iterator[dict[str, str]]:
     """Create a node for the block and delete it afterwards; yields the version of its workers. An
     existing node is only changed to a requested version."""
     client = _client()
@@ -62,7 +64,7 @@ def node(request: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[dict
                 f"There is no TPU {request.name} in {request.zone}.",
                 hint="Remove using_prestarted_tpu to create one.",
             )
-        yield _versioned(client, request, timeout, say)
+        yield _with_version(client, request, timeout, say)
         return
     if state:
         raise UsageError(
@@ -73,9 +75,9 @@ def node(request: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[dict
     try:
         _create(client, request)
         _await(client, request, timeout)
-        yield _versioned(client, request, timeout, say)
+        yield _with_version(client, request, timeout, say)
     finally:
-        say(f"TPU {request.name}: {_deleted(client, request)}")
+        say(f"TPU {request.name}: {_delete(client, request)}")
 
 
 def _create(client: Any, request: TpuRequest) -> None:
@@ -84,24 +86,24 @@ def _create(client: Any, request: TpuRequest) -> None:
     new_node = tpu_v2.Node(
         accelerator_type=request.size, runtime_version=request.version, labels={LABEL: "1"}
     )
-    with google.in_words(f"create the TPU {request.name}", _ROLE):
+    with google.error_text(f"create the TPU {request.name}", _ROLE):
         parent = request.path.partition("/nodes/")[0]
         client.create_node(parent=parent, node_id=request.name, node=new_node)
 
 
-def _versioned(
+def _with_version(
     client: Any,
     request: TpuRequest,
     timeout: float,
-    say: Say,
+    say: ProgressCallback,
 ) -> dict[str, str]:
     """Switch to the requested version, if any; returns the version of the workers."""
-    with google.in_words(f"look at the TPU {request.name}", _ROLE):
+    with google.error_text(f"look at the TPU {request.name}", _ROLE):
         endpoints = client.get_node(name=request.path, retry=None).network_endpoints
     addresses = [endpoint.ip_address for endpoint in endpoints if endpoint.ip_address]
     if request.version_id:
         if not addresses:
-            raise ServiceAwayError(
+            raise ServiceUnavailableError(
                 f"The TPU {request.name} has no addresses of workers.", hint="Try again later."
             )
         say(f"TPU {request.name}: version {request.version_id} …")
@@ -113,20 +115,20 @@ def _versioned(
 def _await(client: Any, request: TpuRequest, timeout: float) -> None:
     end = time.monotonic() + timeout
     while (state := _state(client, request)) != "READY":
-        if state in _LOST or time.monotonic() > end:
-            raise ServiceAwayError(
+        if state in _LOST_STATES or time.monotonic() > end:
+            raise ServiceUnavailableError(
                 f"The TPU {request.name} is {state or 'missing'}, and did not become ready.",
                 hint="Try another zone or size.",
             )
         time.sleep(_POLL)
 
 
-def _deleted(client: Any, request: TpuRequest) -> str:
+def _delete(client: Any, request: TpuRequest) -> str:
     """Delete a node; returns a message also for a failure, which must not hide an earlier error."""
     try:
         if not _state(client, request):
             return "already deleted"
-        with google.in_words(f"delete the TPU {request.name}", _ROLE):
+        with google.error_text(f"delete the TPU {request.name}", _ROLE):
             client.delete_node(name=request.path)
     except AssayError as error:
         return f"NOT DELETED, and costs money: {error}"
@@ -137,7 +139,7 @@ def _state(client: Any, request: TpuRequest) -> str:
     """READY, CREATING, …; "" if the node does not exist."""
     from google.api_core.exceptions import NotFound
 
-    with google.in_words(f"look at the TPU {request.name}", _ROLE):
+    with google.error_text(f"look at the TPU {request.name}", _ROLE):
         try:
             return str(client.get_node(name=request.path, retry=None).state.name)
         except NotFound:
@@ -148,13 +150,13 @@ def _client() -> Any:
     try:
         from google.cloud import tpu_v2
     except ImportError:
-        raise google.missing("google-cloud-tpu", "cloud") from None
+        raise google.missing_reason("google-cloud-tpu", "cloud") from None
     return google.client_at(tpu_v2.TpuClient, ENDPOINT, transport="rest")
 
 
 PORT = 8475
 _SECONDS = 60.0  # a restarting worker answers late
-_MOST = 1 << 20  # bytes of an answer
+_MAX_RESPONSE = 1 << 20  # bytes of an answer
 
 
 def request_version(addresses: Iterable[str], version_id: str) -> None:
@@ -163,7 +165,7 @@ def request_version(addresses: Iterable[str], version_id: str) -> None:
         try:
             _answer(address, f"/{quote(version_id, safe='')}?restartType=ifNeeded", b"")
         except (OSError, ValueError) as error:
-            raise ServiceAwayError(
+            raise ServiceUnavailableError(
                 f"The TPU worker {address} did not accept the version {version_id[:60]} ({error}).",
                 hint="Its port 8475 is accessible from the same network only.",
             ) from None
@@ -191,7 +193,7 @@ def _answer(address: str, more: str, data: bytes | None = None) -> Any:
     url = f"http://{_host(address)}:{PORT}/requestversion{more}"
     try:
         with build_opener(ProxyHandler({})).open(Request(url, data), timeout=_SECONDS) as answer:
-            return answer.read(_MOST)
+            return answer.read(_MAX_RESPONSE)
     except URLError as error:
         raise OSError(error.reason) from None
 

@@ -20,18 +20,18 @@ from ray import exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from assay.core.errors import NotPossibleError
-from assay.core.executor import Unit
+from assay.core.executor import RemoteTask
 from assay.platforms.cluster import _node
 from assay.platforms.cluster.address import FORMS
-from assay.platforms.cluster.resources import Seat
+from assay.platforms.cluster.resources import Slot
 
-REACH = 10.0  # seconds until a timeout
+REACH_TIMEOUT = 10.0  # seconds until a timeout
 TRIES = 3  # to connect
 # Ray's head forks a process for each client in a threaded process, which sometimes exits at once,
 # mostly on a busy machine; a retry succeeds.
-NOT_STARTED = ("Starting Ray client server failed", "Proxy failed to Connect to backend")
+START_FAILURES = ("Starting Ray client server failed", "Proxy failed to Connect to backend")
 # Errors of lost nodes or worker processes, not of failed units.
-LOST = (
+LOST_REASON = (
     exceptions.LocalRayletDiedError,
     exceptions.NodeDiedError,
     exceptions.ObjectLostError,
@@ -46,11 +46,11 @@ INSTALL = "Use the same Python and Ray as the cluster, and see its log."
 
 
 @contextmanager
-def connected(address: str) -> Iterator[RayLink]:
+def connect(address: str) -> Iterator[RayLink]:
     """Connect as a driver of the cluster for the block."""
     if address != "auto":
         _check_reachable(address)
-    with _own_signals():
+    with _keep_signal_handlers():
         _init(address)
     try:
         yield RayLink()
@@ -62,49 +62,49 @@ class RayLink:
     """A connection to a cluster, as its driver."""
 
     def __init__(self) -> None:
-        self._task = ray.remote(_node.carry_out)
+        self._task = ray.remote(_node.run_task)
         self._board: Any = None
 
     def nodes(self) -> list[dict[str, object]]:
-        with _told():
+        with _explain():
             return list(ray.nodes())
 
     def versions(self, nodes: Sequence[str]) -> dict[str, str]:
         """Versions of assay on nodes; "": not installed."""
-        with _told():
+        with _explain():
             probe = ray.remote(_version_probe())
-            probes = {probe.options(**_on(node)).remote(): node for node in nodes}
+            probes = {probe.options(**_at_address(node)).remote(): node for node in nodes}
             ready, _ = ray.wait(list(probes), num_returns=len(probes), timeout=60.0)
             return {probes[ref]: version for ref in ready if (version := _answer(ref)) is not None}
 
-    def start(self, seat: Seat, number: int, unit: Unit) -> Any:
-        with _told():
+    def start(self, seat: Slot, number: int, unit: RemoteTask) -> Any:
+        with _explain():
             if self._board is None:
-                board = ray.remote(_node.Board)
+                board = ray.remote(_node.ProgressBoard)
                 self._board = board.options(
-                    **_on(seat.node.id, soft=True), max_restarts=-1
+                    **_at_address(seat.node.id, soft=True), max_restarts=-1
                 ).remote()
             resources = {"num_cpus": seat.cpus, "num_gpus": seat.gpus}
             task = self._task.options(
-                **{**_on(seat.node.id), **resources}, max_retries=0, name=unit.case.key
+                **{**_at_address(seat.node.id), **resources}, max_retries=0, name=unit.case.key
             )
             ids = [place.id for place in unit.case_dirs]
             return task.remote(number, unit.function, unit.args, ids, os.getcwd(), self._board)
 
     def wait(self, running: Collection[Any], seconds: float) -> list[Any]:
-        with _told():
+        with _explain():
             refs = list(running)
             return list(ray.wait(refs, num_returns=len(refs), timeout=0)[0]) or list(
                 ray.wait(refs, num_returns=1, timeout=seconds)[0]
             )
 
-    def outcome(self, ref: Any) -> _node.CarriedOut | str:
+    def outcome(self, ref: Any) -> _node.TaskOutcome | str:
         """The value of a unit, or a text: why it was lost."""
         try:
             return ray.get(ref)  # type: ignore[no-any-return]
         except exceptions.RayTaskError as error:
             raise error.cause or error from None
-        except (*LOST, ConnectionError) as error:  # nodes() reports a lost cluster
+        except (*LOST_REASON, ConnectionError) as error:  # nodes() reports a lost cluster
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
     def progress(self) -> dict[int, Any]:
@@ -112,7 +112,7 @@ class RayLink:
         if self._board is None:
             return {}
         try:
-            return dict(ray.get(self._board.take.remote(), timeout=REACH))
+            return dict(ray.get(self._board.take.remote(), timeout=REACH_TIMEOUT))
         except (exceptions.RayError, ConnectionError):  # the board's node is lost or busy
             return {}
 
@@ -121,7 +121,7 @@ class RayLink:
             ray.cancel(ref, force=True)
 
 
-def _on(node: str, soft: bool = False) -> dict[str, Any]:
+def _at_address(node: str, soft: bool = False) -> dict[str, Any]:
     return {"num_cpus": 0, "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=soft)}
 
 
@@ -147,7 +147,7 @@ def _check_reachable(address: str) -> None:
     """Check first: Ray would retry for half a minute."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH).close()
+        socket.create_connection((host.strip("[]"), int(port)), REACH_TIMEOUT).close()
     except OSError as error:
         raise NotPossibleError(
             f"There is no Ray cluster at {address} ({error.strerror or error}).",
@@ -167,14 +167,14 @@ def _init(address: str) -> None:
         except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
             ray.shutdown()
             if not retries or not _not_started(error):
-                raise unusable(address, error) from None
+                raise unusable_reason(address, error) from None
 
 
 def _not_started(error: Exception) -> bool:
-    return any(words in str(error) for words in NOT_STARTED)
+    return any(words in str(error) for words in START_FAILURES)
 
 
-def unusable(address: str, error: Exception) -> NotPossibleError:
+def unusable_reason(address: str, error: Exception) -> NotPossibleError:
     """The error for a failed connection."""
     text = str(error).lower()  # with a wrong token, Ray's client times out
     denied = any(word in text for word in ("token", "auth", "timeout"))
@@ -186,7 +186,7 @@ def unusable(address: str, error: Exception) -> NotPossibleError:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _explain() -> Iterator[None]:
     """Convert errors of a lost cluster."""
     try:
         yield
@@ -205,7 +205,7 @@ def _why(error: BaseException) -> str:
 
 
 @contextmanager
-def _own_signals() -> Iterator[None]:
+def _keep_signal_handlers() -> Iterator[None]:
     """Restore signal handlers, which Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield

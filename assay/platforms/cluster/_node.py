@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 from ray.exceptions import RayError
 
 from assay.core import settings
-from assay.core.executor import CasePlace
+from assay.core.executor import CaseDir
 from assay.core.progress import Progress
 
-OFTEN = 0.5  # seconds between reports of one unit in the same phase
+REPORT_PERIOD = 0.5  # seconds between reports of one unit in the same phase
 _THREADS = "OMP_NUM_THREADS"
 
 
-class CarriedOut(NamedTuple):
+class TaskOutcome(NamedTuple):
     """The value of a unit, and an archive of its files."""
 
     value: Any
     files: bytes
 
 
-class Board:
+class ProgressBoard:
     """An actor that collects progress of units for the driver."""
 
     def __init__(self) -> None:
@@ -43,14 +43,14 @@ class Board:
         return latest
 
 
-def carry_out(
+def run_task(
     number: int,
     function: Callable[..., Any],
     args: Sequence[Any],
     ids: Sequence[str],
     folder: str,
     board: Any,
-) -> CarriedOut:
+) -> TaskOutcome:
     """Run a unit as a task, in the driver's `folder` if it exists here, with the driver's ids."""
     _own_threads()
     with suppress(OSError):
@@ -58,11 +58,11 @@ def carry_out(
     stores = settings.home() / "stores"  # in the home folder, for data
     stores.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="cluster-", dir=stores) as scratch:
-        places = [CasePlace(case_id, Path(scratch) / "runs" / case_id) for case_id in ids]
+        places = [CaseDir(case_id, Path(scratch) / "runs" / case_id) for case_id in ids]
         for place in places:
             place.folder.mkdir(parents=True)
         value = function(places, _Reporter(number, board), *args)
-        return CarriedOut(value, _packed(places))
+        return TaskOutcome(value, _pack(places))
 
 
 def _own_threads() -> None:
@@ -82,21 +82,21 @@ class _Reporter:
 
     def __call__(self, progress: Progress) -> None:
         what, now = (progress.case.key, progress.phase, progress.process), time.monotonic()
-        if what == self._before and now - self._last < OFTEN:
+        if what == self._before and now - self._last < REPORT_PERIOD:
             return
         self._before, self._last = what, now
         with suppress(RayError):  # the driver may be lost; the case continues
             self._board.report.remote(self._number, progress)
 
 
-def _packed(places: Sequence[CasePlace]) -> bytes:
+def _pack(places: Sequence[CaseDir]) -> bytes:
     """An archive of all files of cases, below `NUMBER/`. Links, pipes and devices are skipped."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
         for place in places:
-            tar.add(place.folder, arcname=str(place.folder.name), filter=_if_plain)
+            tar.add(place.folder, arcname=str(place.folder.name), filter=_plain_or_none)
     return file.getvalue()
 
 
-def _if_plain(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
+def _plain_or_none(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return info if info.isreg() or info.isdir() or info.islnk() else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.executor import Elsewhere
+from assay.core.executor import Executor
 from assay.platforms.cluster.resources import parse_needs
 
 PORT = 10001  # of Ray's client server
@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"(ray://)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\])(?::([0-9]{1
 
 
 @contextmanager
-def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhere]:
+def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Executor]:
     """Connect to a cluster, with the resources that each case needs."""
     address, needs = address_of(on), parse_needs(need or {})
     try:
@@ -28,7 +28,7 @@ def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhe
         ) from None
     from assay.platforms.cluster.scheduler import RayCluster
 
-    with _connection.connected(address) as link:
+    with _connection.connect(address) as link:
         yield RayCluster(link, needs)
 
 

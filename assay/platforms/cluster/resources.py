@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.core.errors import NotPossibleError, UsageError, unknown
+from assay.core.errors import NotPossibleError, UsageError, unknown_name_error
 
 NAMES = ("cpus", "gpus", "accelerator")
 _TYPE = "accelerator_type:"  # prefix of Ray's resource for the GPU type
@@ -31,14 +31,14 @@ class ClusterNode(NamedTuple):
     accelerators: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        parts = [_some(int(self.cpus), "CPU")]
+        parts = [_count_text(int(self.cpus), "CPU")]
         if self.gpus:
             kind = " ".join(("", *self.accelerators))
-            parts.append(_some(int(self.gpus), "GPU") + kind)
+            parts.append(_count_text(int(self.gpus), "GPU") + kind)
         return f"{self.name} ({', '.join(parts)})"
 
 
-class Seat(NamedTuple):
+class Slot(NamedTuple):
     """A slot for one case at a time: a node, or some of its GPUs."""
 
     node: ClusterNode
@@ -51,7 +51,7 @@ def parse_needs(texts: Mapping[str, str]) -> Needs:
     """Parse resources such as `gpus=1,accelerator=H100`."""
     for name in texts:
         if name not in NAMES:
-            raise unknown("resource of a node", name, NAMES)
+            raise unknown_name_error("resource of a node", name, NAMES)
     numbers = {name: texts[name] for name in ("cpus", "gpus") if name in texts}
     for name, text in numbers.items():
         if not (text.isascii() and text.isdecimal() and len(text) < 6):
@@ -80,7 +80,7 @@ def _node(entry: Mapping[str, object]) -> ClusterNode:
     )
 
 
-def seats(nodes: Sequence[ClusterNode], needs: Needs) -> list[Seat]:
+def find_slots(nodes: Sequence[ClusterNode], needs: Needs) -> list[Slot]:
     """Slots of nodes: one case per device at a time, to avoid interference."""
     slots = []
     for node in nodes:
@@ -89,12 +89,12 @@ def seats(nodes: Sequence[ClusterNode], needs: Needs) -> list[Seat]:
             share = node.cpus / count
             share = share if share < 1 else int(share)  # Ray allows fractions below 1 and integers
             gpus = needs.gpus or node.gpus
-            slots += [Seat(node, number, share, gpus) for number in range(count)]
+            slots += [Slot(node, number, share, gpus) for number in range(count)]
     return slots
 
 
 def check_needs(nodes: Sequence[ClusterNode], needs: Needs) -> None:
-    if not seats(nodes, needs):
+    if not find_slots(nodes, needs):
         names = "; ".join(str(node) for node in nodes)
         raise NotPossibleError(
             f"No node of the cluster has {_words(needs)}.", hint=f"Nodes: {names or 'none'}."
@@ -111,13 +111,13 @@ def _fits(node: ClusterNode, needs: Needs) -> bool:
 
 
 def _words(needs: Needs) -> str:
-    parts = [_some(max(needs.cpus, 1), "CPU")]
+    parts = [_count_text(max(needs.cpus, 1), "CPU")]
     if needs.gpus:
-        parts.append(_some(needs.gpus, "GPU"))
+        parts.append(_count_text(needs.gpus, "GPU"))
     if needs.accelerator:
         parts.append(f"an accelerator of type {needs.accelerator}")
     return " and ".join(parts)
 
 
-def _some(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

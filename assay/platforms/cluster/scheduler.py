@@ -18,14 +18,23 @@ import msgspec
 import assay
 from assay.core.archives import unpack
 from assay.core.errors import NotPossibleError
-from assay.core.executor import LostUnit, Unit
+from assay.core.executor import NodeLost, RemoteTask
 from assay.core.progress import Progress
-from assay.platforms.cluster.resources import ClusterNode, Needs, Seat, check_needs, nodes_of, seats
+from assay.platforms.cluster.resources import (
+    ClusterNode,
+    Needs,
+    Slot,
+    check_needs,
+    find_slots,
+    nodes_of,
+)
 
 TRIES = 3  # attempts per unit
-LOOK = 0.5  # seconds between polls
-PATIENCE = 60.0  # seconds without any node
-AVOIDED = 30.0  # seconds without units for a node that lost one, as Ray may not have noticed yet
+POLL_PERIOD = 0.5  # seconds between polls
+NODE_TIMEOUT = 60.0  # seconds without any node
+AVOID_SECONDS = (
+    30.0  # seconds without units for a node that lost one, as Ray may not have noticed yet
+)
 
 
 class ClusterLink(Protocol):
@@ -33,7 +42,7 @@ class ClusterLink(Protocol):
 
     def nodes(self) -> list[dict[str, object]]: ...
     def versions(self, nodes: Sequence[str]) -> dict[str, str]: ...
-    def start(self, seat: Seat, number: int, unit: Unit) -> Any: ...
+    def start(self, seat: Slot, number: int, unit: RemoteTask) -> Any: ...
     def wait(self, running: Collection[Any], seconds: float) -> list[Any]: ...
     def outcome(self, ref: Any) -> Any: ...
     def progress(self) -> dict[int, Any]: ...
@@ -44,9 +53,9 @@ class _Try(NamedTuple):
     """An attempt to run a unit."""
 
     number: int
-    unit: Unit
+    unit: RemoteTask
     tries: int = 1
-    seat: Seat | None = None
+    seat: Slot | None = None
 
 
 class RayCluster:
@@ -61,7 +70,7 @@ class RayCluster:
         self._told: set[str] = set()  # reported nodes of `refused`
         self._check()
 
-    def submit(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
+    def submit(self, units: Iterator[RemoteTask]) -> Iterator[tuple[RemoteTask, Any]]:
         """Values of units as they end; `LostUnit` if every attempt was lost."""
         coming = (_Try(number, unit) for number, unit in enumerate(units, 1))
         retries: deque[_Try] = deque()
@@ -92,7 +101,7 @@ class RayCluster:
         """Check that a node has the resources and this version of assay."""
         nodes = nodes_of(self._link.nodes())
         check_needs(nodes, self._needs)
-        if not seats(self._usable(nodes), self._needs):
+        if not find_slots(self._usable(nodes), self._needs):
             others = (f"{name}: {version or 'none'}" for name, version in self.refused.items())
             reason = ", ".join(others) or "none answers"
             raise NotPossibleError(
@@ -100,11 +109,11 @@ class RayCluster:
                 hint="Install it there: results of different versions are not comparable.",
             )
 
-    def _free(self, running: Collection[_Try]) -> list[Seat]:
+    def _free(self, running: Collection[_Try]) -> list[Slot]:
         used = {(attempt.seat.node.id, attempt.seat.number) for attempt in running if attempt.seat}
         nodes = self._usable(nodes_of(self._link.nodes()))
         nodes = [n for n in nodes if self._avoided.get(n.id, 0.0) <= time.monotonic()]
-        free = [s for s in seats(nodes, self._needs) if (s.node.id, s.number) not in used]
+        free = [s for s in find_slots(nodes, self._needs) if (s.node.id, s.number) not in used]
         return sorted(free, key=lambda seat: seat.node.id != self._last)
 
     def _usable(self, nodes: Sequence[ClusterNode]) -> list[ClusterNode]:
@@ -116,7 +125,7 @@ class RayCluster:
                 self.refused[node.name] = self._versions[node.id]
         return [node for node in nodes if self._versions.get(node.id) == assay.__version__]
 
-    def _report_refused(self, unit: Unit) -> None:
+    def _report_refused(self, unit: RemoteTask) -> None:
         for name, version in self.refused.items():
             if name not in self._told:
                 has = f"it has {f'assay {version}' if version else 'no assay'}"
@@ -124,8 +133,10 @@ class RayCluster:
                 unit.progress(Progress(case=unit.case, phase="open", note=note))
                 self._told.add(name)
 
-    def _collect(self, running: dict[Any, _Try], retries: deque[_Try]) -> Iterator[tuple[Unit, Any]]:
-        for ref in self._link.wait(running, LOOK):
+    def _collect(
+        self, running: dict[Any, _Try], retries: deque[_Try]
+    ) -> Iterator[tuple[RemoteTask, Any]]:
+        for ref in self._link.wait(running, POLL_PERIOD):
             attempt = running.pop(ref)
             outcome = self._link.outcome(ref)
             if not isinstance(outcome, str):
@@ -133,11 +144,13 @@ class RayCluster:
                 yield attempt.unit, outcome.value
                 continue
             node = attempt.seat.node.name if attempt.seat else ""
-            self._avoided[attempt.seat.node.id if attempt.seat else ""] = time.monotonic() + AVOIDED
+            self._avoided[attempt.seat.node.id if attempt.seat else ""] = (
+                time.monotonic() + AVOID_SECONDS
+            )
             if attempt.tries < TRIES:
                 retries.append(attempt._replace(tries=attempt.tries + 1, seat=None))
             else:
-                yield attempt.unit, LostUnit(f"lost {TRIES} times, last on {node} ({outcome})")
+                yield attempt.unit, NodeLost(f"lost {TRIES} times, last on {node} ({outcome})")
         self._show(running)
 
     def _show(self, running: Mapping[Any, _Try]) -> None:
@@ -151,15 +164,15 @@ class RayCluster:
                 )
 
     def _wait(self, since: float) -> None:
-        if time.monotonic() - since > PATIENCE:
+        if time.monotonic() - since > NODE_TIMEOUT:
             raise NotPossibleError(
-                f"No node of the cluster could be used for {PATIENCE:.0f} s.",
+                f"No node of the cluster could be used for {NODE_TIMEOUT:.0f} s.",
                 hint="Results are stored; continue with --resume last when it has nodes.",
             )
-        time.sleep(LOOK)
+        time.sleep(POLL_PERIOD)
 
 
-def _put_files(unit: Unit, files: bytes) -> None:
+def _put_files(unit: RemoteTask, files: bytes) -> None:
     """Extract files to the local case folders."""
     run = unit.case_dirs[0].folder.parent
     with tempfile.NamedTemporaryFile(suffix=".tar.gz") as archive:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import AssayError, NotPossibleError, UsageError, unknown
+from assay.core.errors import AssayError, NotPossibleError, UsageError, unknown_name_error
 from assay.core.redaction import safe_text
 
 ENGINES = ("docker", "podman", "buildah")
@@ -45,7 +45,7 @@ class ContainerRun(msgspec.Struct, frozen=True, kw_only=True):
 def find(name: str = "") -> str:
     """The engine of that name, or the first that is installed."""
     if name and name not in ENGINES:
-        raise unknown("container engine", name, ENGINES)
+        raise unknown_name_error("container engine", name, ENGINES)
     for engine in (name,) if name else ENGINES:
         if shutil.which(engine):
             return engine
@@ -121,7 +121,7 @@ def digest(engine: str, image: str) -> str:
     return image_id if image_id.startswith("sha256:") else f"sha256:{image_id}"
 
 
-def listed(engine: str) -> list[tuple[str, str, str]]:
+def list_images(engine: str) -> list[tuple[str, str, str]]:
     """Images built by assay: name, id, time."""
     name = "{{.Name}}" if engine == "buildah" else "{{.Repository}}"
     form = f"{name}:{{{{.Tag}}}}|{{{{.ID}}}}|{{{{.CreatedAt}}}}"  # buildah adds tabs
@@ -142,7 +142,7 @@ def ask(words: Sequence[str]) -> str:
         words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
     )
     if process.returncode:
-        raise _failed(words, process.stderr.strip().splitlines())
+        raise _engine_error(words, process.stderr.strip().splitlines())
     return process.stdout.strip()
 
 
@@ -162,10 +162,10 @@ def follow(words: Sequence[str], progress: Callable[[str], None]) -> None:
                 last.append(line.strip())
                 progress(line.rstrip())
     if process.returncode:
-        raise _failed(words, list(last))
+        raise _engine_error(words, list(last))
 
 
-def _failed(words: Sequence[str], lines: Sequence[str]) -> AssayError:
+def _engine_error(words: Sequence[str], lines: Sequence[str]) -> AssayError:
     last_line = lines[-1] if lines else "it said nothing"
     return AssayError(
         f"{words[0]} {words[1]} failed: {safe_text(last_line)[:300]}",

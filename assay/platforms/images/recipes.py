@@ -11,7 +11,7 @@ import msgspec
 
 from assay import __version__
 from assay.core import objects
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 from assay.core.files import user_path
 from assay.platforms.images.containerfile import ImageRecipe
 
@@ -47,7 +47,7 @@ class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.frameworks:
             if name not in FRAMEWORKS:
-                raise unknown("framework", name, FRAMEWORKS)
+                raise unknown_name_error("framework", name, FRAMEWORKS)
         if self.cuda and not re.fullmatch(r"\d+\.\d+(\.\d+)?", self.cuda):
             raise UsageError(f"'{self.cuda}' is not a version of CUDA.", hint=f"As in: {CUDA}")
         if not re.fullmatch(r"3\.\d{1,2}", self.python):
@@ -75,13 +75,13 @@ def recipe(request: ImageRequest) -> tuple[ImageRecipe, list[str]]:
     return image_recipe, lines
 
 
-def fill(request: ImageRequest, lines: Sequence[str], folder: Path) -> None:
+def write_build_files(request: ImageRequest, lines: Sequence[str], folder: Path) -> None:
     """Write requirements and wheels to the folder of the Containerfile."""
     if lines:
         (folder / "requirements.txt").write_text("\n".join(lines) + "\n")
     for spec in (*request.specs, request.assay):
         if _is_wheel(spec):
-            _bring(spec, folder / _name(spec))
+            _copy_wheel(spec, folder / _name(spec))
 
 
 def _requirements(request: ImageRequest) -> list[str]:
@@ -93,7 +93,7 @@ def _requirements(request: ImageRequest) -> list[str]:
                 f"The lock {request.lock} cannot be read ({error.strerror}).",
                 hint="Check its path.",
             ) from None
-        return [*locked, *_own(request, ())]
+        return [*locked, *_own_requirement(request, ())]
     extras = dict.fromkeys(
         name for framework in request.frameworks for name in FRAMEWORKS[framework]
     )
@@ -101,10 +101,10 @@ def _requirements(request: ImageRequest) -> list[str]:
     gpu = [_ON_GPU[name] for name in extras if request.cuda and name not in specified]
     wheels = [f"./{_name(spec)}" for spec in request.specs if _is_wheel(spec)]
     plain = [spec for spec in request.specs if not _is_wheel(spec)]
-    return [*_own(request, tuple(extras)), *gpu, *plain, *wheels]
+    return [*_own_requirement(request, tuple(extras)), *gpu, *plain, *wheels]
 
 
-def _own(request: ImageRequest, extras: tuple[str, ...]) -> list[str]:
+def _own_requirement(request: ImageRequest, extras: tuple[str, ...]) -> list[str]:
     if not request.assay:
         return []
     chosen = f"[{','.join(extras)}]" if extras else ""
@@ -122,7 +122,7 @@ def _name(spec: str) -> str:
     return spec.rpartition("/")[2]
 
 
-def _bring(spec: str, target: Path) -> None:
+def _copy_wheel(spec: str, target: Path) -> None:
     if objects.is_remote(spec):
         objects.fetch(spec, target)
         return

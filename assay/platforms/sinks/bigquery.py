@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.objects import ServiceAwayError
-from assay.core.redaction import without_tokens
+from assay.core.objects import ServiceUnavailableError
+from assay.core.redaction import redact_tokens
 from assay.platforms.cloud import google
 from assay.platforms.sinks.tables import BigTable, Column, Row
 
@@ -37,7 +37,7 @@ class TablePlace(NamedTuple):
         return f"{self.project}:{self.dataset}.{self.table}"
 
 
-class Delivered(NamedTuple):
+class DeliveryCount(NamedTuple):
     """Number of rows or files sent, and of existing rows."""
 
     sent: int
@@ -49,7 +49,7 @@ def parse(text: str) -> TablePlace:
     match = _PLACE.fullmatch(text)
     if not match:
         raise UsageError(
-            f"'{without_tokens(text)[:80]}' is not a table of BigQuery.",
+            f"'{redact_tokens(text)[:80]}' is not a table of BigQuery.",
             hint="As in: my-project:benchmarks.results",
         )
     return TablePlace(*match.groups())
@@ -57,7 +57,7 @@ def parse(text: str) -> TablePlace:
 
 def deliver(
     target: TablePlace, table: BigTable, rows: Sequence[Row], pause: Pause | None = None
-) -> Delivered:
+) -> DeliveryCount:
     """Insert every row exactly once. Raises ServiceAwayError after several attempts."""
     client, trouble = _client(target.project), ""
     transient = _transient()
@@ -67,18 +67,18 @@ def deliver(
             (pause or time.sleep)(2.0 ** (attempt - 1))
         try:
             _make(client, target, table)
-            fresh = _fresh(client, target, table, rows)
+            fresh = _new_rows(client, target, table, rows)
             for begin in range(0, len(fresh), BATCH):
                 batch = fresh[begin : begin + BATCH]
                 _insert(client, target, table, batch)
                 sent += len(batch)
-            return Delivered(sent, len(rows) - sent)
+            return DeliveryCount(sent, len(rows) - sent)
         except transient as error:
             trouble = " ".join(str(error).split())[:200] or type(error).__name__
-        except _refusals() as error:
-            raise _refused(target, error) from None
-    raise ServiceAwayError(
-        f"BigQuery was not reached in {TRIES} tries: {without_tokens(trouble)}.",
+        except _client_errors() as error:
+            raise _refusal_error(target, error) from None
+    raise ServiceUnavailableError(
+        f"BigQuery was not reached in {TRIES} tries: {redact_tokens(trouble)}.",
         hint="Rows are kept for later: assay upload --pending",
     )
 
@@ -87,7 +87,7 @@ def _client(project: str) -> Any:
     try:
         from google.cloud import bigquery
     except ImportError:
-        raise google.missing("google-cloud-bigquery", "bigquery") from None
+        raise google.missing_reason("google-cloud-bigquery", "bigquery") from None
     emulated = bool(os.environ.get(EMULATOR))
     return google.client(bigquery.Client, emulated, project=project)
 
@@ -121,7 +121,7 @@ def _field(column: Column) -> Any:
     return bigquery.SchemaField(column.name, column.type, mode=column.mode, fields=fields)
 
 
-def _fresh(client: Any, target: TablePlace, table: BigTable, rows: Sequence[Row]) -> list[Row]:
+def _new_rows(client: Any, target: TablePlace, table: BigTable, rows: Sequence[Row]) -> list[Row]:
     """Rows whose key is not in the table."""
     from google.cloud import bigquery
 
@@ -157,7 +157,7 @@ def _insert(client: Any, target: TablePlace, table: BigTable, batch: Sequence[Ro
             (detail.get("message", "") for p in problems for detail in p.get("errors", ())), ""
         )
         raise AssayError(
-            f"{target} refused {len(problems)} of {len(batch)} rows: {without_tokens(why)[:200]}",
+            f"{target} refused {len(problems)} of {len(batch)} rows: {redact_tokens(why)[:200]}",
             hint="Compare the columns of the table; --table selects the kind of rows.",
         )
 
@@ -172,14 +172,14 @@ def _transient() -> tuple[type[Exception], ...]:
     return (*known, TransportError, Cut, RequestException, ConnectionError, TimeoutError)
 
 
-def _refusals() -> tuple[type[Exception], ...]:
+def _client_errors() -> tuple[type[Exception], ...]:
     from google.api_core.exceptions import ClientError
     from google.auth.exceptions import GoogleAuthError
 
     return (ClientError, GoogleAuthError)
 
 
-def _refused(target: TablePlace, error: Exception) -> AssayError:
+def _refusal_error(target: TablePlace, error: Exception) -> AssayError:
     code = getattr(error, "code", 0)
     if code in (401, 403):
         return NotPossibleError(

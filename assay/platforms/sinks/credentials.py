@@ -12,15 +12,15 @@ from urllib.parse import unquote, urlsplit
 
 from assay.core import objects
 from assay.core.errors import UsageError
-from assay.core.redaction import without_tokens
+from assay.core.redaction import redact_tokens
 
 VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
-_MOST = 65_536  # bytes of a key file
+_MAX_BYTES = 65_536  # bytes of a key file
 _FIELDS = ("client_email", "private_key", "token_uri")
 
 
 @contextmanager
-def used(url: str) -> Iterator[None]:
+def use_key(url: str) -> Iterator[None]:
     """Use the key file at a URL for Google's libraries in the block. "": their default."""
     if not url:
         yield
@@ -52,15 +52,16 @@ def _local(url: str, folder: Path) -> Path:
 
         try:
             with urllib.request.urlopen(url, timeout=60) as answer:
-                target.write_bytes(answer.read(_MOST + 1))
+                target.write_bytes(answer.read(_MAX_BYTES + 1))
         except (urllib.error.URLError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise UsageError(
-                f"The key file {_shown(url)} cannot be fetched: {reason}.", hint="Check its URL."
+                f"The key file {_display_url(url)} cannot be fetched: {reason}.",
+                hint="Check its URL.",
             ) from None
     else:
         raise UsageError(
-            f"The key file {_shown(url)} has the scheme {scheme}.",
+            f"The key file {_display_url(url)} has the scheme {scheme}.",
             hint="Use a path, file, gs or https.",
         )
     target.chmod(0o600)
@@ -69,21 +70,22 @@ def _local(url: str, folder: Path) -> Path:
 
 def _check(path: Path, url: str) -> None:
     try:
-        content = json.loads(path.read_bytes()[: _MOST + 1])
+        content = json.loads(path.read_bytes()[: _MAX_BYTES + 1])
     except OSError as error:
         raise UsageError(
-            f"The key file {_shown(url)} cannot be read ({error.strerror}).", hint="Check its path."
+            f"The key file {_display_url(url)} cannot be read ({error.strerror}).",
+            hint="Check its path.",
         ) from None
     except ValueError:
         content = None
     missing = [name for name in _FIELDS if not isinstance(content, dict) or not content.get(name)]
     if missing or content.get("type") != "service_account":
         raise UsageError(
-            f"{_shown(url)} is not a key of a service account.",
+            f"{_display_url(url)} is not a key of a service account.",
             hint=f"A key is a JSON file with type, {', '.join(_FIELDS)}.",
         )
 
 
-def _shown(url: str) -> str:
+def _display_url(url: str) -> str:
     """The URL without its query, which may have a signature."""
-    return without_tokens(url.partition("?")[0])[:200]
+    return redact_tokens(url.partition("?")[0])[:200]

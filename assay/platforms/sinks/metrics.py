@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import AssayError
-from assay.core.findings import Reading
-from assay.platforms.sinks.bigquery import Delivered
+from assay.core.findings import SummarizedResult
+from assay.platforms.sinks.bigquery import DeliveryCount
 
 NAMESPACE = "assay"
 _UNITS = {"s": "Seconds", "B": "Bytes", "%": "Percent", "": "None", "items/s": "Count/Second"}
-_MOST = 100  # metrics per line, CloudWatch's limit
+_MAX_ROWS = 100  # metrics per line, CloudWatch's limit
 
 
-def line(reading: Reading) -> dict[str, Any]:
+def line(reading: SummarizedResult) -> dict[str, Any]:
     """One result: its quantities as metrics, its case and host as dimensions."""
     result = reading.result
     numbers = {
@@ -26,7 +26,7 @@ def line(reading: Reading) -> dict[str, Any]:
         for name, quantity in reading.summary.quantities.items()
         if math.isfinite(quantity.value) and name not in ("id", "case", "host", "label", "_aws")
     }
-    chosen = dict(list(numbers.items())[:_MOST])
+    chosen = dict(list(numbers.items())[:_MAX_ROWS])
     when = datetime.fromisoformat(result.started) if result.started else datetime.fromtimestamp(0)
     return {
         "_aws": {
@@ -51,7 +51,7 @@ def line(reading: Reading) -> dict[str, Any]:
     }
 
 
-def append(path: Path, rows: Iterable[dict[str, Any]]) -> Delivered:
+def append(path: Path, rows: Iterable[dict[str, Any]]) -> DeliveryCount:
     """Append rows with new ids to a file."""
     try:
         existing = set()
@@ -67,7 +67,7 @@ def append(path: Path, rows: Iterable[dict[str, Any]]) -> Delivered:
         raise AssayError(
             f"{path} cannot be written ({error.strerror}).", hint="Choose another file."
         ) from None
-    return Delivered(len(fresh), len(all_rows) - len(fresh))
+    return DeliveryCount(len(fresh), len(all_rows) - len(fresh))
 
 
 def _id(text: str) -> str:

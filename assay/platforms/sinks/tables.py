@@ -11,8 +11,8 @@ import msgspec
 
 from assay import __version__
 from assay.core import codec
-from assay.core.errors import UsageError, unknown
-from assay.core.findings import Reading
+from assay.core.errors import UsageError, unknown_name_error
+from assay.core.findings import SummarizedResult
 from assay.formats import keras_rows, perfzero_summary
 
 Row = dict[str, Any]
@@ -32,7 +32,7 @@ class BigTable(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     columns: tuple[Column, ...]
-    row: Callable[[Reading], Row]
+    row: Callable[[SummarizedResult], Row]
 
     @property
     def key_type(self) -> str:
@@ -41,7 +41,7 @@ class BigTable(msgspec.Struct, frozen=True, kw_only=True):
 
 def get(name: str) -> BigTable:
     if name not in TABLES:
-        raise unknown("table", name, TABLES)
+        raise unknown_name_error("table", name, TABLES)
     return TABLES[name]
 
 
@@ -55,7 +55,7 @@ def perfzero_row(summary: Row) -> Row:
     }
 
 
-def _ours(reading: Reading) -> Row:
+def _assay_record(reading: SummarizedResult) -> Row:
     result, here = reading.result, reading.result.environment
     return {
         "id": result.id,
@@ -100,7 +100,7 @@ def _quantity(name: str, quantity: Any) -> Row:
     }
 
 
-def _keras(reading: Reading) -> Row:
+def _keras(reading: SummarizedResult) -> Row:
     result = reading.result
     if not result.case.backend.startswith("keras-"):
         raise UsageError(
@@ -128,7 +128,7 @@ _PERFZERO_TEXTS = (
     *("setup_info", "system_info", "process_info"),
 )
 _FLOATS = tuple(Column(name, "FLOAT") for name in ("value", "low", "high"))
-_OURS = (
+_ASSAY_TABLE = (
     Column("id", mode="REQUIRED"),
     Column("run", mode="REQUIRED"),
     Column("started", "TIMESTAMP"),
@@ -175,7 +175,7 @@ _KERAS = (
     _record("gpu_info", Column("count", "INTEGER"), Column("platform")),
 )
 TABLES = {
-    "assay": BigTable(key="id", columns=_OURS, row=_ours),
+    "assay": BigTable(key="id", columns=_ASSAY_TABLE, row=_assay_record),
     "perfzero": BigTable(
         key="execution_id",
         columns=_PERFZERO,

@@ -12,21 +12,21 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assay.core import codec, objects, settings
-from assay.core.corrupt import writing
+from assay.core.corrupt import explain_write_errors
 from assay.core.errors import AssayError, StoreError, UsageError
-from assay.core.files import modified, user_path, write_whole
-from assay.core.options import Flag, StoreUrl, older_keywords
+from assay.core.files import modified_time, user_path, write_atomic
+from assay.core.options import Flag, StoreUrl, accept_old_keywords
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.platforms.sinks import bigquery, credentials, metrics, tables
-from assay.platforms.sinks.bigquery import Delivered
+from assay.platforms.sinks.bigquery import DeliveryCount
 from assay.platforms.sinks.records import Sinks, Upload, Uploads
 from assay.stats import stored_summary
 
 
-@older_keywords(home="store")
+@accept_old_keywords(home="store")
 def upload(
     *ids: str,
     bigquery: Annotated[str, Flag("Table for the rows.", "PROJECT:DATASET.TABLE")] = "",
@@ -54,7 +54,7 @@ def upload(
     >>> print(sent.status, [upload.text for upload in sent.uploads])
     """
     parts = Sinks(bigquery=bigquery, table=table, objects=objects, metrics=metrics, key=key)
-    chosen = _merged(sinks, parts)
+    chosen = _merge_sinks(sinks, parts)
     check_sinks(chosen)
     if bool(ids) == pending:
         raise UsageError(
@@ -66,8 +66,8 @@ def upload(
             "No place was given to upload to.", hint="--bigquery, --objects or --metrics"
         )
     if ids:
-        post(list(_parcels(ids, chosen, store)), store)
-    return _sent(chosen.key, store, progress)
+        enqueue(list(_make_uploads(ids, chosen, store)), store)
+    return _send_pending(chosen.key, store, progress)
 
 
 def check_sinks(sinks: Sinks) -> None:
@@ -79,7 +79,7 @@ def check_sinks(sinks: Sinks) -> None:
         objects.check_place(sinks.objects)
 
 
-def of_settings(home: Home = None) -> Sinks | None:
+def sinks_from_settings(home: Home = None) -> Sinks | None:
     """Sinks in `sinks.toml` of the home folder, for every run."""
     path = settings.home(home) / settings.SINKS
     if not path.is_file():
@@ -97,7 +97,7 @@ def of_settings(home: Home = None) -> Sinks | None:
 
 def after_run(run: str, home: Home = None) -> Uploads | None:
     """Upload a finished run to the sinks of the settings."""
-    sinks = of_settings(home)
+    sinks = sinks_from_settings(home)
     return upload(run, sinks=sinks, store=home) if sinks else None
 
 
@@ -106,15 +106,17 @@ def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: H
     parcels = []
     if sinks.bigquery:
         row = tables.perfzero_row(summary)
-        parcels.append(Parcel(sink="bigquery", place=sinks.bigquery, table="perfzero", rows=[row]))
+        parcels.append(
+            PendingUpload(sink="bigquery", place=sinks.bigquery, table="perfzero", rows=[row])
+        )
     if sinks.objects:
         place = f"{objects.check_place(sinks.objects)}/{folder.name}"
-        parcels.append(Parcel(sink="objects", place=place, folder=str(folder)))
-    post(parcels, home)
-    return _sent("", home, ignore)  # the caller has the key for its whole run
+        parcels.append(PendingUpload(sink="objects", place=place, folder=str(folder)))
+    enqueue(parcels, home)
+    return _send_pending("", home, ignore)  # the caller has the key for its whole run
 
 
-def _merged(sinks: Sinks, parts: Sinks) -> Sinks:
+def _merge_sinks(sinks: Sinks, parts: Sinks) -> Sinks:
     """`sinks` with the fields of `parts` that are not defaults."""
     defaults, values = msgspec.structs.asdict(Sinks()), msgspec.structs.asdict(parts)
     return msgspec.structs.replace(
@@ -122,7 +124,7 @@ def _merged(sinks: Sinks, parts: Sinks) -> Sinks:
     )
 
 
-def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
+def _make_uploads(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[PendingUpload]:
     with closing(open_store(home)) as store:
         results = [r for r in store.results(Query(ids=ids)) if r.status != "interrupted"]
         readings = [stored_summary.read(store, result) for result in results]
@@ -136,35 +138,35 @@ def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
         )
     if sinks.bigquery:
         rows = [tables.get(sinks.table).row(reading) for reading in readings]
-        yield Parcel(sink="bigquery", place=sinks.bigquery, table=sinks.table, rows=rows)
+        yield PendingUpload(sink="bigquery", place=sinks.bigquery, table=sinks.table, rows=rows)
     if sinks.metrics:
         place = str(user_path(sinks.metrics).absolute())
-        yield Parcel(
+        yield PendingUpload(
             sink="metrics", place=place, rows=[metrics.line(reading) for reading in readings]
         )
     if sinks.objects:
         place = objects.check_place(sinks.objects)
         for result, folder in zip(results, result_folders, strict=True):
-            yield Parcel(sink="objects", place=f"{place}/{result.id}", folder=str(folder))
+            yield PendingUpload(sink="objects", place=f"{place}/{result.id}", folder=str(folder))
 
 
-def _sent(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
+def _send_pending(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
     """Send all pending uploads; failures do not stop the others."""
     uploads = []
-    with credentials.used(key_url), only_sender(home):
-        for parcel in waiting(home):
+    with credentials.use_key(key_url), only_sender(home):
+        for parcel in pending_uploads(home):
             progress(f"{parcel.sink} {parcel.place} …")
-            uploads.append(_one(parcel, home))
+            uploads.append(_send_one(parcel, home))
     return Uploads(uploads=tuple(uploads))
 
 
-def _one(parcel: Parcel, home: Home) -> Upload:
+def _send_one(parcel: PendingUpload, home: Home) -> Upload:
     try:
         sent, known = deliver(parcel)
     except AssayError as error:
         text = f"{error} It is kept to be sent later."
         return Upload(sink=parcel.sink, place=parcel.place, arrived=False, text=text)
-    arrived(parcel, home)
+    remove_sent(parcel, home)
     what = "file" if parcel.sink == "objects" else "row"
     text = f"{sent} {what}{'' if sent == 1 else 's'} sent"
     if known:
@@ -177,7 +179,7 @@ def _one(parcel: Parcel, home: Home) -> Upload:
 FOLDER = "outbox"  # below the home folder
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+class PendingUpload(msgspec.Struct, frozen=True, kw_only=True):
     """Rows or a folder for one sink."""
 
     sink: Literal["bigquery", "objects", "metrics"]
@@ -194,55 +196,55 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(text).hexdigest()[:24]
 
 
-def post(parcels: Sequence[Parcel], home: Home) -> None:
+def enqueue(parcels: Sequence[PendingUpload], home: Home) -> None:
     """Write uploads to the outbox."""
     for parcel in parcels:
         path = _path(parcel, home)
-        with writing(path):
+        with explain_write_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, codec.encode(parcel))
+            write_atomic(path, codec.encode(parcel))
 
 
 @contextmanager
 def only_sender(home: Home) -> Iterator[None]:
     """Lock the outbox, so that nothing is sent twice."""
     folder = settings.home(home) / FOLDER
-    with writing(folder):
+    with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def waiting(home: Home) -> Iterator[Parcel]:
+def pending_uploads(home: Home) -> Iterator[PendingUpload]:
     """Pending uploads, oldest first."""
     folder = settings.home(home) / FOLDER
     files = folder.glob("[!.]*.json")  # not those being written
-    for path in sorted(files, key=modified):
+    for path in sorted(files, key=modified_time):
         try:
-            yield msgspec.json.decode(path.read_bytes(), type=Parcel)
+            yield msgspec.json.decode(path.read_bytes(), type=PendingUpload)
         except FileNotFoundError:  # it was sent meanwhile
             continue
         except msgspec.DecodeError:
             raise StoreError(f"{path} is not a pending upload.", hint="Move it away.") from None
 
 
-def arrived(parcel: Parcel, home: Home) -> None:
+def remove_sent(parcel: PendingUpload, home: Home) -> None:
     _path(parcel, home).unlink(missing_ok=True)
 
 
-def deliver(parcel: Parcel) -> Delivered:
+def deliver(parcel: PendingUpload) -> DeliveryCount:
     """Send an upload. Raises AssayError if it fails; it stays in the outbox."""
     if parcel.sink == "bigquery":
         return bigquery.deliver(bigquery.parse(parcel.place), tables.get(parcel.table), parcel.rows)
     if parcel.sink == "metrics":
         return metrics.append(Path(parcel.place), parcel.rows)
-    return Delivered(objects.put_folder(Path(parcel.folder), parcel.place))
+    return DeliveryCount(objects.put_folder(Path(parcel.folder), parcel.place))
 
 
-def _key(parcel: Parcel) -> str:
+def _key(parcel: PendingUpload) -> str:
     return tables.get(parcel.table).key if parcel.table else "id"
 
 
-def _path(parcel: Parcel, home: Home) -> Path:
+def _path(parcel: PendingUpload, home: Home) -> Path:
     return settings.home(home) / FOLDER / f"{parcel.name}.json"

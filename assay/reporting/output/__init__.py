@@ -10,19 +10,19 @@ import msgspec
 from assay.core.findings import Output, Table
 from assay.reporting.terminal import plain
 
-_FOR_PROGRAMS = {"json", "csv"}  # without escapes
+_UNESCAPED = {"json", "csv"}  # without escapes
 FORMATS = tuple(sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py")))
 
 
 def render(output: Output, format_name: str, width: int = 0) -> str:
     """`width`: of the terminal, in columns; 0: unlimited."""
-    if format_name not in _FOR_PROGRAMS:
-        output = msgspec.structs.replace(output, tables=tuple(map(_gated, output.tables)))
+    if format_name not in _UNESCAPED:
+        output = msgspec.structs.replace(output, tables=tuple(map(_escape_cells, output.tables)))
     text: str = importlib.import_module(f"{__name__}.{format_name}").render(output, width)
-    return text if format_name in _FOR_PROGRAMS else plain(text)
+    return text if format_name in _UNESCAPED else plain(text)
 
 
-def _gated(table: Table) -> Table:
+def _escape_cells(table: Table) -> Table:
     """Escape cells and join their lines before the layout, so that widths are right."""
     rows = (tuple(plain(cell).replace("\n", " ") for cell in row) for row in table.rows)
     return msgspec.structs.replace(table, rows=tuple(rows))

@@ -12,7 +12,7 @@ import msgspec
 from assay.core.findings import Output, Table
 
 GAP = "  "
-NARROWEST = 16  # characters; a column is neither wrapped nor cut below this
+MIN_COLUMN = 16  # characters; a column is neither wrapped nor cut below this
 # Unbreakable pieces with the space before; a case may be broken after a comma: net:a=1,|b=2
 _PIECE = re.compile(r"\s*([^\s,]+,*|,+)")
 
@@ -24,30 +24,30 @@ def render(output: Output, width: int = 0) -> str:
 def table_text(table: Table, width: int = 0) -> str:
     """Aligned columns. In tables wider than `width`, spare columns are dropped, then long names cut
     in the middle, then texts wrapped. Numbers are never broken."""
-    table = _shortened(_without_spare(table, width), width)
+    table = _shorten(_drop_spare(table, width), width)
     columns = list(zip(table.columns, *table.rows, strict=True))
-    widths = _fitted(columns, width, table.numeric)
+    widths = _fit_widths(columns, width, table.numeric)
     lines = [table.title] if table.title else []
     lines += _lines(table, table.columns, widths)
     lines.append(GAP.join("─" * width for width in widths))
     for row in table.rows:
         lines += _lines(table, row, widths)
     for note in table.notes:
-        lines += _wrapped(f"  note: {note}", width, indent="        ")
+        lines += _wrap(f"  note: {note}", width, indent="        ")
     return "\n".join(lines)
 
 
-def _without_spare(table: Table, limit: int) -> Table:
+def _drop_spare(table: Table, limit: int) -> Table:
     for column in table.spare:
         columns = list(zip(table.columns, *table.rows, strict=True))
         if not limit or _total([max(map(_width, cells)) for cells in columns]) <= limit:
             return table
         if column in table.columns:
-            table = _without(table, table.columns.index(column))
+            table = _drop_column(table, table.columns.index(column))
     return table
 
 
-def _without(table: Table, index: int) -> Table:
+def _drop_column(table: Table, index: int) -> Table:
     def rest(cells: tuple[str, ...]) -> tuple[str, ...]:
         return cells[:index] + cells[index + 1 :]
 
@@ -56,13 +56,13 @@ def _without(table: Table, index: int) -> Table:
     )
 
 
-def _shortened(table: Table, limit: int) -> Table:
+def _shorten(table: Table, limit: int) -> Table:
     """Cut names, the widest column first, until the table fits."""
     columns = list(zip(table.columns, *table.rows, strict=True))
     widths = [max(map(_width, cells)) for cells in columns]
     names = [index for index, column in enumerate(table.columns) if column in table.shortened]
     while limit and _total(widths) > limit:
-        room = [index for index in names if widths[index] > NARROWEST]
+        room = [index for index in names if widths[index] > MIN_COLUMN]
         if not room:
             break
         widths[max(room, key=lambda index: widths[index])] -= 1
@@ -87,11 +87,13 @@ def _prefix(characters: Iterable[str], width: int) -> str:
     return prefix
 
 
-def _fitted(columns: Sequence[tuple[str, ...]], limit: int, numeric: AbstractSet[str]) -> list[int]:
+def _fit_widths(
+    columns: Sequence[tuple[str, ...]], limit: int, numeric: AbstractSet[str]
+) -> list[int]:
     """Reduce widths, the widest first, until the table fits; words are not broken."""
     widths = [max(map(_width, cells)) for cells in columns]
     minima = [
-        width if cells[0] in numeric else max(NARROWEST, *map(_longest_word, cells))
+        width if cells[0] in numeric else max(MIN_COLUMN, *map(_longest_word, cells))
         for width, cells in zip(widths, columns, strict=True)
     ]
     while limit and _total(widths) > limit:
@@ -112,18 +114,18 @@ def _total(widths: Sequence[int]) -> int:
 
 def _lines(table: Table, cells: tuple[str, ...], widths: list[int]) -> list[str]:
     """A row as one line, or several if a cell is wrapped."""
-    parts = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    parts = [_fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(len(part) for part in parts)
     return [
         GAP.join(
-            _padded(part[row] if row < len(part) else "", width, column in table.numeric)
+            _pad(part[row] if row < len(part) else "", width, column in table.numeric)
             for part, width, column in zip(parts, widths, table.columns, strict=True)
         ).rstrip()
         for row in range(height)
     ]
 
 
-def _folded(cell: str, width: int) -> list[str]:
+def _fold(cell: str, width: int) -> list[str]:
     lines = [""]
     for piece in _PIECE.finditer(cell):
         longer = lines[-1] + piece[0]
@@ -134,7 +136,7 @@ def _folded(cell: str, width: int) -> list[str]:
     return lines
 
 
-def _wrapped(cell: str, width: int, indent: str = "") -> list[str]:
+def _wrap(cell: str, width: int, indent: str = "") -> list[str]:
     if not width or _width(cell) <= width:
         return [cell]
     import textwrap
@@ -144,7 +146,7 @@ def _wrapped(cell: str, width: int, indent: str = "") -> list[str]:
     )
 
 
-def _padded(cell: str, width: int, right: bool) -> str:
+def _pad(cell: str, width: int, right: bool) -> str:
     gap = " " * (width - _width(cell))
     return gap + cell if right else cell + gap
 

@@ -8,20 +8,20 @@ from assay.core.findings import Doubt
 from assay.core.records import Result
 from assay.core.units import human
 
-OTHERS = 0.2  # cores used by other programs
-STOLEN = 0.01  # of the time of all CPUs
-HELD_BACK = 0.05  # of the time, for a GPU's clocks
-QUOTA_WAIT = 0.01  # of the case's time
-WATCHING = 0.005  # of a core; the design limit is 0.002
-SWAPPED = 1 << 20  # bytes
+MAX_OTHER_CORES = 0.2  # cores used by other programs
+MAX_STEAL = 0.01  # of the time of all CPUs
+MAX_THROTTLED = 0.05  # of the time, for a GPU's clocks
+MAX_QUOTA_WAIT = 0.01  # of the case's time
+MAX_MONITOR_COST = 0.005  # of a core; the design limit is 0.002
+MAX_SWAPPED = 1 << 20  # bytes
 
 # Others, such as schedutil, follow the load and are as steady as performance while a case runs.
 _SLOW_GOVERNORS = {"powersave", "ondemand", "conservative", "userspace"}
 
 
-def throttled(result: Result) -> Doubt | None:
+def throttling(result: Result) -> Doubt | None:
     share = result.peaks.get("gpu_throttled_share", 0.0)
-    if share > HELD_BACK:
+    if share > MAX_THROTTLED:
         return Doubt(
             code="throttled",
             text=f"the GPU held its clocks back for {share:.0%} of the time (heat or power)",
@@ -39,7 +39,7 @@ def throttled(result: Result) -> Doubt | None:
 
 def other_load(result: Result) -> Doubt | None:
     busy, own = result.peaks.get("machine_busy_cores"), result.peaks.get("mean_cpu_percent")
-    if busy is None or own is None or busy - own / 100 <= OTHERS:
+    if busy is None or own is None or busy - own / 100 <= MAX_OTHER_CORES:
         return None
     return Doubt(
         code="other-load",
@@ -50,7 +50,7 @@ def other_load(result: Result) -> Doubt | None:
 
 def swap(result: Result) -> Doubt | None:
     moved = result.peaks.get("swapped_bytes", 0.0)
-    if moved <= SWAPPED:
+    if moved <= MAX_SWAPPED:
         return None
     return Doubt(
         code="swap",
@@ -61,7 +61,7 @@ def swap(result: Result) -> Doubt | None:
 
 def steal(result: Result) -> Doubt | None:
     share = result.peaks.get("steal_share", 0.0)
-    if share <= STOLEN:
+    if share <= MAX_STEAL:
         return None
     return Doubt(
         code="steal",
@@ -72,7 +72,7 @@ def steal(result: Result) -> Doubt | None:
 
 def quota(result: Result) -> Doubt | None:
     seconds = result.peaks.get("cgroup_throttled_seconds", 0.0)
-    if not result.seconds or seconds / result.seconds <= QUOTA_WAIT:
+    if not result.seconds or seconds / result.seconds <= MAX_QUOTA_WAIT:
         return None
     cpus = result.environment.machine.get("cgroup_cpus")
     limit = f" of {cpus:g} CPUs" if isinstance(cpus, int | float) else ""
@@ -95,9 +95,9 @@ def governor(result: Result) -> Doubt | None:
     )
 
 
-def watching(result: Result) -> Doubt | None:
+def monitor_cost(result: Result) -> Doubt | None:
     cost = result.peaks.get("monitor_cost", 0.0)
-    if cost <= WATCHING:
+    if cost <= MAX_MONITOR_COST:
         return None
     return Doubt(
         code="monitor-cost",
@@ -119,12 +119,12 @@ def shared_cores(result: Result) -> Doubt | None:
 
 
 MACHINE_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
-    throttled,
+    throttling,
     other_load,
     swap,
     steal,
     quota,
     governor,
-    watching,
+    monitor_cost,
     shared_cores,
 )

@@ -19,10 +19,10 @@ from assay.stats.warmup import find_steady
 
 SPREAD = 0.15  # coefficient of variation
 MODES = 0.85  # share of the variance between two groups; normal: 0.64, uniform: 0.75
-FEWEST_FOR_MODES = 30  # samples; fewer fall into groups by chance
+MIN_FOR_MODES = 30  # samples; fewer fall into groups by chance
 RANGE_ONLY = 6  # the range of fewer values covers the median in less than 95 % (1 - 2 / 2**n)
 SMALLEST_MODE = 0.1  # of the samples; a smaller group is outliers
-APART = 0.001  # smallest relative distance of two groups
+MIN_MODE_GAP = 0.001  # smallest relative distance of two groups
 
 
 def doubts(result: Result) -> tuple[Doubt, ...]:
@@ -114,7 +114,7 @@ def two_modes(result: Result) -> Doubt | None:
     if groups is None:
         return None
     low, high = groups
-    if high / low - 1 < APART:
+    if high / low - 1 < MIN_MODE_GAP:
         return None
     return Doubt(
         code="two-modes",
@@ -135,8 +135,8 @@ def one_process(result: Result) -> Doubt | None:
     )
 
 
-def target_missed(result: Result) -> Doubt | None:
-    estimate = estimates.of_case(estimates.processes(result))
+def wide_interval(result: Result) -> Doubt | None:
+    estimate = estimates.case_estimate(estimates.processes(result))
     target = result.procedure.target
     if result.procedure.samples or _self_timed(result) or not estimate.value > 0:
         return None
@@ -145,7 +145,8 @@ def target_missed(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="target-missed",
-        text=f"the interval is ± {_beyond(share, target)}; the target was ± {_percent(target)}",
+        text=f"the interval is ± {_percent_above(share, target)}; "
+        f"the target was ± {_percent(target)}",
         remedy=_remedy(result.procedure, share),
     )
 
@@ -179,7 +180,7 @@ def few_for_percentiles(result: Result) -> Doubt | None:
     )
 
 
-def _beyond(share: float, bound: float) -> str:
+def _percent_above(share: float, bound: float) -> str:
     """With enough digits to differ from the bound."""
     texts = (f"{100 * share:.{digits}g} %" for digits in range(4, 17))
     plain = _percent(share)
@@ -223,7 +224,7 @@ def _modes(values: Array) -> tuple[float, float] | None:
     edge = len(ordered) // 50  # outliers
     ordered = ordered[edge : len(ordered) - edge]
     count = len(ordered)
-    if count < FEWEST_FOR_MODES or ordered[0] == ordered[-1]:
+    if count < MIN_FOR_MODES or ordered[0] == ordered[-1]:
         return None
     sizes = np.arange(1, count)
     sums = np.cumsum(ordered)[:-1]
@@ -236,22 +237,24 @@ def _modes(values: Array) -> tuple[float, float] | None:
     return float(low[cut]), float(high[cut])
 
 
-FEWEST = 30  # single steps
-HIDDEN = 0.01  # share of a step: median of single steps against that of means
-DRAWS, LARGEST = 200, 500  # groups drawn from the single steps, and their largest size
+MIN_SINGLE_STEPS = 30  # single steps
+MIN_HIDDEN = 0.01  # share of a step: median of single steps against that of means
+DRAWS, MAX_GROUP = 200, 500  # groups drawn from the single steps, and their largest size
 
 
-def hidden_by_means(result: Result) -> Doubt | None:
+def hidden_by_averaging(result: Result) -> Doubt | None:
     """Compare the median of single warm-up steps with the median of means of as many steps."""
-    for process, singles in _singles(result).items():
+    for process, singles in _single_steps(result).items():
         steps = _steps(result, process)
-        values = estimates.usable(estimates.numbered(result, "step_time").get(process, ()))
-        if steps > 1 and len(values) and len(singles) >= FEWEST:
+        values = estimates.usable(estimates.values_by_process(result, "step_time").get(process, ()))
+        if steps > 1 and len(values) and len(singles) >= MIN_SINGLE_STEPS:
             middle = quantile(singles)
-            grouped = _grouped(singles, steps)
+            grouped = _median_of_means(singles, steps)
             # overhead of the timer and the wait per single step
             added = abs(grouped - float(np.median(values)))
-            if abs(grouped - middle.value) > max(HIDDEN * middle.value, middle.half_width, added):
+            if abs(grouped - middle.value) > max(
+                MIN_HIDDEN * middle.value, middle.half_width, added
+            ):
                 return _doubt(steps, middle.value, float(singles.mean()))
     return None
 
@@ -265,10 +268,10 @@ def _doubt(steps: int, middle: float, mean: float) -> Doubt:
     )
 
 
-def _singles(result: Result) -> dict[int, Array]:
+def _single_steps(result: Result) -> dict[int, Array]:
     """Steps that warm-up timed individually, from where they are steady."""
     steps = {}
-    for process, values in estimates.numbered(result, "step_time", "warmup").items():
+    for process, values in estimates.values_by_process(result, "step_time", "warmup").items():
         good = estimates.usable(values)
         steps[process] = good[find_steady(good).start :]
     return steps
@@ -285,9 +288,9 @@ def _steps(result: Result, process: int) -> int:
     )
 
 
-def _grouped(singles: Array, steps: int) -> float:
+def _median_of_means(singles: Array, steps: int) -> float:
     """Median of means of so many steps drawn from these."""
-    drawn = np.random.default_rng(0).choice(singles, (DRAWS, min(steps, LARGEST)))
+    drawn = np.random.default_rng(0).choice(singles, (DRAWS, min(steps, MAX_GROUP)))
     return float(np.median(drawn.mean(axis=1)))
 
 
@@ -299,8 +302,8 @@ DOUBTS: list[Callable[[Result], Doubt | None]] = [
     drift,
     no_steady_state,
     two_modes,
-    hidden_by_means,
-    target_missed,
+    hidden_by_averaging,
+    wide_interval,
     few_for_percentiles,
     *MACHINE_DOUBTS,
     *WORK_DOUBTS,

@@ -8,15 +8,15 @@ from assay.core.findings import Doubt
 from assay.core.records import Result
 from assay.stats.roofline import position
 
-UNWAITED = 0.3  # share of the steps' time left after wait, above noise
-APART = 0.1  # relative difference of two counts
+MAX_UNSYNCHRONIZED = 0.3  # share of the steps' time left after wait, above noise
+MAX_COUNT_DIFFERENCE = 0.1  # relative difference of two counts
 
 
 def counts_disagree(result: Result) -> Doubt | None:
     """The count by layers against the framework's counter."""
     expected = float(result.facts.get("multiply_adds", 0))
     counted = float(result.facts.get("counted_multiply_adds", 0))
-    if not expected or not counted or abs(counted / expected - 1) <= APART:
+    if not expected or not counted or abs(counted / expected - 1) <= MAX_COUNT_DIFFERENCE:
         return None
     return Doubt(
         code="counts-disagree",
@@ -26,7 +26,7 @@ def counts_disagree(result: Result) -> Doubt | None:
     )
 
 
-def above_the_peak(result: Result) -> Doubt | None:
+def above_peak(result: Result) -> Doubt | None:
     where = position(result)
     if not where or not where.share or where.share <= 1:
         return None
@@ -37,9 +37,9 @@ def above_the_peak(result: Result) -> Doubt | None:
     )
 
 
-def not_waited_for(result: Result) -> Doubt | None:
+def missing_wait(result: Result) -> Doubt | None:
     left = float(result.facts.get("unwaited", 0.0))
-    if left <= UNWAITED:
+    if left <= MAX_UNSYNCHRONIZED:
         return None
     return Doubt(
         code="not-waited-for",
@@ -49,15 +49,15 @@ def not_waited_for(result: Result) -> Doubt | None:
     )
 
 
-def assumed(result: Result) -> Doubt | None:
+def assumptions(result: Result) -> Doubt | None:
     """Assumptions of a worker about the user's model."""
     text = str(result.facts.get("assumed", ""))
     return Doubt(code="assumed", text=text) if text else None
 
 
 WORK_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
-    not_waited_for,
+    missing_wait,
     counts_disagree,
-    above_the_peak,
-    assumed,
+    above_peak,
+    assumptions,
 )

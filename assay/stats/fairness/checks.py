@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from assay.core.findings import Unlikeness
+from assay.core.findings import Mismatch
 from assay.core.records import Result, Value
-from assay.stats.doubts.work import UNWAITED
+from assay.stats.doubts.work import MAX_UNSYNCHRONIZED
 from assay.stats.fairness import outputs
-from assay.stats.fairness.outputs import Group, by_value, grouped, said, unlike
+from assay.stats.fairness.outputs import (
+    Group,
+    format_value,
+    group_by_value,
+    group_results,
+    make_mismatch,
+)
 
-COUNTERS_APART = 0.25  # share; frameworks count padding and element-wise work differently
+COUNTER_TOLERANCE = 0.25  # share; frameworks count padding and element-wise work differently
 
 # Facts that must be equal for cases with equal values of these options.
 EQUAL: dict[str, tuple[str, ...]] = {
@@ -42,10 +48,13 @@ REQUESTED = (
 EXACT = ("float32", "tf32")  # precisions that leave no choice of a dtype
 
 
-def differences(results: Iterable[Result]) -> list[Unlikeness]:
+def differences(results: Iterable[Result]) -> list[Mismatch]:
     """Mismatches of contenders with equal workload and parameters; unfair ones first."""
     mismatches = [
-        mismatch for group in grouped(results) for check in CHECKS for mismatch in check(group)
+        mismatch
+        for group in group_results(results)
+        for check in CHECKS
+        for mismatch in check(group)
     ]
     return sorted(mismatches, key=lambda mismatch: not mismatch.unfair)
 
@@ -59,33 +68,35 @@ def sentences(results: Iterable[Result]) -> list[str]:
     ]
 
 
-def _equal(group: Group) -> Iterator[Unlikeness]:
+def _equal(group: Group) -> Iterator[Mismatch]:
     for fact, options in EQUAL.items():
-        yield from _differing(group, fact, options)
+        yield from _fact_mismatches(group, fact, options)
 
 
-def _differing(
+def _fact_mismatches(
     group: Group,
     fact: str,
     options: Sequence[str],
     value: Callable[[Result], Value | None] | None = None,
-) -> Iterator[Unlikeness]:
+) -> Iterator[Mismatch]:
     """Unfair if cases with equal options differ."""
     get = value or (lambda result: result.facts.get(fact))
-    for results in by_value(group.results, lambda r: tuple(r.case.options.get(o) for o in options)):
+    for results in group_by_value(
+        group.results, lambda r: tuple(r.case.options.get(o) for o in options)
+    ):
         answer = [result for result in results if get(result) is not None]
-        values = by_value(answer, get)
+        values = group_by_value(answer, get)
         if len(values) > 1:
             request = "".join(f" at {o} {results[0].case.options.get(o)}" for o in options)
             text = "; ".join(
-                f"{said(same[0].facts[fact])} in {group.names(same)}" for same in values
+                f"{format_value(same[0].facts[fact])} in {group.names(same)}" for same in values
             )
-            yield unlike(group, fact, f"{_words(fact)} differs{request}: {text}")
+            yield make_mismatch(group, fact, f"{_words(fact)} differs{request}: {text}")
 
 
-def _input_shapes(group: Group) -> Iterator[Unlikeness]:
+def _input_shapes(group: Group) -> Iterator[Mismatch]:
     """Compared as sets of sizes: a layout only changes their order."""
-    return _differing(
+    return _fact_mismatches(
         group,
         "input_shape",
         (),
@@ -97,9 +108,9 @@ def _input_shapes(group: Group) -> Iterator[Unlikeness]:
     )
 
 
-def _devices(group: Group) -> Iterator[Unlikeness]:
+def _devices(group: Group) -> Iterator[Mismatch]:
     """A framework without GPU support silently runs on the CPU."""
-    return _differing(
+    return _fact_mismatches(
         group,
         "device",
         ("device",),
@@ -111,9 +122,9 @@ def _kind(device: str) -> str:
     return "cpu" if device.startswith("cpu") else "gpu"
 
 
-def _tf32(group: Group) -> Iterator[Unlikeness]:
+def _tf32(group: Group) -> Iterator[Mismatch]:
     """Only for float32 products, which TF32 may compute."""
-    return _differing(
+    return _fact_mismatches(
         group,
         "tf32",
         ("precision",),
@@ -121,7 +132,7 @@ def _tf32(group: Group) -> Iterator[Unlikeness]:
     )
 
 
-def _dtypes(group: Group) -> Iterator[Unlikeness]:
+def _dtypes(group: Group) -> Iterator[Mismatch]:
     """Dtypes of products against the request and the other contenders."""
     for result in group.results:
         used = str(result.facts.get("product_dtypes", ""))
@@ -130,12 +141,12 @@ def _dtypes(group: Group) -> Iterator[Unlikeness]:
             text = (
                 f"{group.names([result])} computes products in {used}, though {request} was chosen"
             )
-            yield unlike(group, "product_dtypes", text)
-    for mismatch in _differing(_mixed(group), "product_dtypes", ("precision",)):
-        yield unlike(group, mismatch.what, mismatch.text, unfair=False)
+            yield make_mismatch(group, "product_dtypes", text)
+    for mismatch in _fact_mismatches(_mixed_precision(group), "product_dtypes", ("precision",)):
+        yield make_mismatch(group, mismatch.what, mismatch.text, unfair=False)
 
 
-def _mixed(group: Group) -> Group:
+def _mixed_precision(group: Group) -> Group:
     """Results of frameworks that choose what stays in float32."""
     mixed = (
         r for r in group.results if str(r.case.options.get("precision", "float32")) not in EXACT
@@ -143,7 +154,7 @@ def _mixed(group: Group) -> Group:
     return Group(group.workload, tuple(mixed))
 
 
-def _counters(group: Group) -> Iterator[Unlikeness]:
+def _counters(group: Group) -> Iterator[Mismatch]:
     """Without a count of the model itself, compare counts of frameworks."""
     counts = {
         int(result.facts["counted_multiply_adds"]): result
@@ -151,48 +162,48 @@ def _counters(group: Group) -> Iterator[Unlikeness]:
         if result.facts.get("counted_multiply_adds")
     }
     known = all("multiply_adds" in result.facts for result in group.results)
-    if not known and counts and max(counts) > (1 + COUNTERS_APART) * min(counts):
+    if not known and counts and max(counts) > (1 + COUNTER_TOLERANCE) * min(counts):
         few, many = min(counts), max(counts)
         text = (
             f"multiply-adds per item differ by the frameworks' counters: {few:,} in "
             f"{group.names([counts[few]])}; {many:,} in {group.names([counts[many]])}"
         )
-        yield unlike(group, "counted_multiply_adds", text)
+        yield make_mismatch(group, "counted_multiply_adds", text)
 
 
-def _waits(group: Group) -> Iterator[Unlikeness]:
+def _waits(group: Group) -> Iterator[Mismatch]:
     for result in group.results:
         left = result.facts.get("unwaited")
-        if isinstance(left, int | float) and left > UNWAITED:
+        if isinstance(left, int | float) and left > MAX_UNSYNCHRONIZED:
             text = (
                 f"{group.names([result])} does not wait for its device, which still works for "
                 f"{left:.0%} of the time of the steps after wait returned"
             )
-            yield unlike(group, "unwaited", text)
+            yield make_mismatch(group, "unwaited", text)
 
 
-def _versions(group: Group) -> Iterator[Unlikeness]:
+def _versions(group: Group) -> Iterator[Mismatch]:
     answer = (result for result in group.results if result.workload_version)
-    versions = by_value(answer, lambda result: result.workload_version)
+    versions = group_by_value(answer, lambda result: result.workload_version)
     if len(versions) > 1:
         text = "; ".join(f"{v[0].workload_version} in {group.names(v)}" for v in versions)
-        yield unlike(group, "workload_version", f"versions of the workload differ: {text}")
+        yield make_mismatch(group, "workload_version", f"versions of the workload differ: {text}")
 
 
-def _threads(group: Group) -> Iterator[Unlikeness]:
+def _threads(group: Group) -> Iterator[Mismatch]:
     """The number of threads is a framework's own choice: never unfair."""
-    for mismatch in _differing(group, "threads", ("threads",)):
-        yield unlike(group, mismatch.what, mismatch.text, unfair=False)
+    for mismatch in _fact_mismatches(group, "threads", ("threads",)):
+        yield make_mismatch(group, mismatch.what, mismatch.text, unfair=False)
 
 
-def _chosen(group: Group) -> Iterator[Unlikeness]:
+def _option_mismatches(group: Group) -> Iterator[Mismatch]:
     parts = []
     for option in REQUESTED:
         values = {str(r.case.options[option]) for r in group.results if option in r.case.options}
         if len(values) > 1:
             parts.append(f"{option} {', '.join(sorted(values))}")
     if parts:
-        yield unlike(group, "options", f"options differ: {'; '.join(parts)}", unfair=False)
+        yield make_mismatch(group, "options", f"options differ: {'; '.join(parts)}", unfair=False)
 
 
 def _words(fact: str) -> str:
@@ -210,14 +221,14 @@ _WORDS = {
     "allocator": "the allocator's setting",
     "eager": "eagerness",
 }
-Check = Callable[[Group], Iterator[Unlikeness]]
+Check = Callable[[Group], Iterator[Mismatch]]
 CHECKS: tuple[Check, ...] = (
     *(_equal, _input_shapes, _counters, _devices, _dtypes, _tf32),
-    *(outputs.disagreeing, _waits, _versions, _threads, _chosen),
+    *(outputs.output_mismatches, _waits, _versions, _threads, _option_mismatches),
 )
 
 
-def fairness(results: Iterable[Result]) -> list[Unlikeness]:
+def fairness(results: Iterable[Result]) -> list[Mismatch]:
     """Differences between contenders of one workload; unrequested ones are unfair.
 
     >>> [m.text for m in assay.fairness(assay.run("vgg16")) if m.unfair]

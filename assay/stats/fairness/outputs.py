@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from assay.core.findings import Unlikeness
+from assay.core.findings import Mismatch
 from assay.core.messages import OutputValues
 from assay.core.records import Case, Result, Value
 
@@ -47,7 +47,7 @@ def outputs_differ(first_outputs: OutputValues, second_outputs: OutputValues, li
     return f"outputs differ by {distance:.2g} of the largest, more than the {limit:g} allowed"
 
 
-def wrong_ones(outputs: Mapping[str, OutputValues], cases: Mapping[str, Case]) -> dict[str, str]:
+def wrong_outputs(outputs: Mapping[str, OutputValues], cases: Mapping[str, Case]) -> dict[str, str]:
     """Contenders with outputs that differ from the reference of equal parameters, and how."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in outputs:
@@ -65,17 +65,17 @@ def wrong_ones(outputs: Mapping[str, OutputValues], cases: Mapping[str, Case]) -
     }
 
 
-def disagreeing(group: Group) -> Iterator[Unlikeness]:
+def output_mismatches(group: Group) -> Iterator[Mismatch]:
     """Compare stored fingerprints with the reference."""
     results = [result for result in group.results if "outputs" in result.facts]
     for result in results:
         if not math.isfinite(_number(result, "outputs_norm")):
             text = f"outputs of {group.names([result])} are not finite"
-            yield unlike(group, "outputs", text)
+            yield make_mismatch(group, "outputs", text)
     finite = [result for result in results if math.isfinite(_number(result, "outputs_norm"))]
     if len(finite) < 2:
         return
-    finest = _finest(finite, lambda result: result.case)
+    finest = _most_precise(finite, lambda result: result.case)
     reference = max(finest, key=lambda candidate: sum(_agree(candidate, other) for other in finest))
     for result in finite:
         if not _agree(result, reference):
@@ -88,7 +88,7 @@ def _reference(
     """Median of the outputs of three or more most precise contenders; otherwise the first."""
     import numpy as np
 
-    finest = _finest(names, lambda name: cases[name])
+    finest = _most_precise(names, lambda name: cases[name])
     first = finest[0]
     if len(finest) < 3:
         return outputs[first], cases[first]
@@ -96,7 +96,7 @@ def _reference(
     return OutputValues(shape=outputs[first].shape, values=tuple(middle.tolist())), cases[first]
 
 
-def _finest(contenders: Sequence[T], case: Callable[[T], Case]) -> list[T]:
+def _most_precise(contenders: Sequence[T], case: Callable[[T], Case]) -> list[T]:
     order = list(TOLERANCE)
     ranks = [order.index(_precision(case(contender))) for contender in contenders]
     return [
@@ -109,16 +109,16 @@ def _precision(case: Case) -> str:
     return chosen if chosen in TOLERANCE else "float32"
 
 
-def _disagreement(group: Group, result: Result, reference: Result) -> Unlikeness:
+def _disagreement(group: Group, result: Result, reference: Result) -> Mismatch:
     here, there = group.names([result]), group.names([reference])
     if _other_weights(result, reference):
         text = f"{here} starts from other weights than {there}, so outputs cannot be compared"
-        return unlike(group, "weights", text, unfair=False)
+        return make_mismatch(group, "weights", text, unfair=False)
     text = (
         f"outputs of {here} differ from those of {there} by {_distance(result, reference):.2g} of "
         f"the largest, where {tolerance(result.case, reference.case):g} is allowed"
     )
-    return unlike(group, "outputs", text)
+    return make_mismatch(group, "outputs", text)
 
 
 def _agree(first: Result, second: Result) -> bool:
@@ -165,7 +165,7 @@ def _number(result: Result, fact: str) -> float:
         return math.nan
 
 
-MOST_NAMES = 4  # contenders that are listed by name
+MAX_NAMES = 4  # contenders that are listed by name
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -177,12 +177,12 @@ class Group(msgspec.Struct, frozen=True):
     def names(self, results: Sequence[Result]) -> str:
         """Backends and options: the workload is the same for all."""
         names = list(dict.fromkeys(result.case.key.rpartition("@")[2] for result in results))
-        if len(names) > MOST_NAMES:
-            return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+        if len(names) > MAX_NAMES:
+            return f"{', '.join(names[:MAX_NAMES])} and {len(names) - MAX_NAMES} more"
         return ", ".join(names)
 
 
-def grouped(results: Iterable[Result]) -> list[Group]:
+def group_results(results: Iterable[Result]) -> list[Group]:
     """Group by workload and parameters; results without facts never opened."""
     groups: dict[Hashable, list[Result]] = defaultdict(list)
     for result in results:
@@ -193,7 +193,7 @@ def grouped(results: Iterable[Result]) -> list[Group]:
     ]
 
 
-def by_value(
+def group_by_value(
     results: Iterable[Result], value: Callable[[Result], Hashable]
 ) -> list[tuple[Result, ...]]:
     """Group results by value, the most frequent value first."""
@@ -203,11 +203,11 @@ def by_value(
     return sorted(map(tuple, groups.values()), key=lambda members: -len(members))
 
 
-def unlike(group: Group, what: str, text: str, unfair: bool = True) -> Unlikeness:
-    return Unlikeness(workload=group.workload, what=what, text=text, unfair=unfair)
+def make_mismatch(group: Group, what: str, text: str, unfair: bool = True) -> Mismatch:
+    return Mismatch(workload=group.workload, what=what, text=text, unfair=unfair)
 
 
-def said(value: Value | None) -> str:
+def format_value(value: Value | None) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:,}" if isinstance(value, int) else str(value)

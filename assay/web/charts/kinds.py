@@ -9,14 +9,14 @@ from functools import partial
 import msgspec
 from markupsafe import Markup
 
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import LONGEST_STEP
 from assay.core.units import human
-from assay.web.charts.scale import scale_of
-from assay.web.charts.svg import FOOT, LEFT, RIGHT, TOP, WIDTH, Chart, Dots, drawn
+from assay.web.charts.scale import make_scale
+from assay.web.charts.svg import FOOT, LEFT, RIGHT, TOP, WIDTH, Chart, Dots, render_chart
 
 BINS = 48
-ROW = 22  # height of a contender's row
+ROW_HEIGHT = 22  # height of a contender's row
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     high: float = math.nan
 
 
-class Priced(msgspec.Struct, frozen=True, kw_only=True):
+class CostPoint(msgspec.Struct, frozen=True, kw_only=True):
     """A case by its speed and what that costs."""
 
     name: str
@@ -37,17 +37,17 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
     cost: float
 
 
-def front(priced: Sequence[Priced]) -> list[Priced]:
+def pareto_front(priced: Sequence[CostPoint]) -> list[CostPoint]:
     """Pareto front: cases that no other beats in both, fastest first."""
-    best: list[Priced] = []
+    best: list[CostPoint] = []
     for point in sorted(priced, key=lambda point: (-point.rate, point.cost)):
         if not best or point.cost < best[-1].cost:
             best.append(point)
     return best
 
 
-def front_chart(title: str, priced: Sequence[Priced], unit: str) -> Markup:
-    best = front(priced)
+def front_chart(title: str, priced: Sequence[CostPoint], unit: str) -> Markup:
+    best = pareto_front(priced)
     rest = [point for point in priced if point not in best]
     line = Dots(name="", xs=[o.rate for o in best], ys=[o.cost for o in best], line=True)
     dots = [
@@ -61,15 +61,15 @@ def front_chart(title: str, priced: Sequence[Priced], unit: str) -> Markup:
         for name, points, style in (("others", rest, "muted"), ("best", best, "b"))
     ]
     chart = Chart(title=title, series=(line, *dots), x_label="items per second", unit=unit)
-    return drawn(chart)
+    return render_chart(chart)
 
 
-def _priced_text(priced: Sequence[Priced], unit: str, i: int) -> str:
+def _priced_text(priced: Sequence[CostPoint], unit: str, i: int) -> str:
     point = priced[i]
     return f"{point.name}: {human(point.rate, '')} items/s, {human(point.cost, unit)}"
 
 
-def samples_chart(reading: Reading) -> Markup:
+def samples_chart(reading: SummarizedResult) -> Markup:
     """Every step time in order, by phase."""
     styles = {"first": "c", "warmup": "muted", "steady": "a"}
     parts: dict[str, tuple[list[float], list[float]]] = {phase: ([], []) for phase in styles}
@@ -85,12 +85,12 @@ def samples_chart(reading: Reading) -> Markup:
             name=phase,
             xs=xs,
             ys=ys,
-            tooltip=partial(_told, phase, xs, ys),
+            tooltip=partial(_sample_text, phase, xs, ys),
             style=styles[phase],  # type: ignore[arg-type]
         )
         for phase, (xs, ys) in parts.items()
     )
-    return drawn(
+    return render_chart(
         Chart(
             title="step time of every sample",
             series=series,
@@ -101,7 +101,7 @@ def samples_chart(reading: Reading) -> Markup:
     )
 
 
-def _told(phase: str, xs: Sequence[float], ys: Sequence[float], i: int) -> str:
+def _sample_text(phase: str, xs: Sequence[float], ys: Sequence[float], i: int) -> str:
     return f"{phase}: {human(ys[i], 's')} at {xs[i]:.3g} s"
 
 
@@ -113,7 +113,7 @@ def repeats_chart(name: str, values: Sequence[float], unit: str) -> Markup:
         ys=values,
         tooltip=lambda i: f"{i + 1}: {human(values[i], unit)}",
     )
-    return drawn(Chart(title=name, series=(dots,), x_label="repeat", unit=unit, height=180))
+    return render_chart(Chart(title=name, series=(dots,), x_label="repeat", unit=unit, height=180))
 
 
 def distribution_chart(values: Sequence[float], unit: str) -> Markup:
@@ -123,7 +123,7 @@ def distribution_chart(values: Sequence[float], unit: str) -> Markup:
     ordered = ordered[edge : len(ordered) - edge]
     if len(ordered) < 2 or ordered[0] == ordered[-1]:
         return Markup()
-    scale = scale_of(ordered, unit, room=0.0)
+    scale = make_scale(ordered, unit, room=0.0)
     counts = [0] * min(BINS, max(4, len(ordered) // 4))
     for value in ordered:
         counts[min(len(counts) - 1, int(scale.place(value) * len(counts)))] += 1
@@ -145,7 +145,7 @@ def _histogram(counts: Sequence[int], low: float, high: float, unit: str) -> Mar
         )
         for index, count in enumerate(counts)
     )
-    scale = scale_of([low, high], unit, room=0.0)
+    scale = make_scale([low, high], unit, room=0.0)
     labels = Markup().join(
         Markup('<text x="{:.1f}" y="{}">{}</text>').format(
             LEFT + (WIDTH - LEFT - RIGHT) * scale.place(tick), TOP + tall + 16, scale.label(tick)
@@ -164,19 +164,22 @@ def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Mar
     if not shown:
         return Markup()
     ends = [end for row in shown for end in (row.low, row.value, row.high) if end > 0]
-    scale = scale_of([*ends, 1 / (1 + minimum), 1 + minimum], kind="log")
-    left, height = 290, TOP + ROW * len(shown) + FOOT - 16
+    scale = make_scale([*ends, 1 / (1 + minimum), 1 + minimum], kind="log")
+    left, height = 290, TOP + ROW_HEIGHT * len(shown) + FOOT - 16
     wide = WIDTH - left - 76
 
     def at(value: float) -> float:
         return left + wide * scale.place(value)
 
     band = Markup('<rect class="band" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>').format(
-        at(1 / (1 + minimum)), TOP, at(1 + minimum) - at(1 / (1 + minimum)), ROW * len(shown)
+        at(1 / (1 + minimum)), TOP, at(1 + minimum) - at(1 / (1 + minimum)), ROW_HEIGHT * len(shown)
     )
-    mark = Markup('<path class="mark" d="M{:.1f} {}v{}"/>').format(at(1.0), TOP, ROW * len(shown))
+    mark = Markup('<path class="mark" d="M{:.1f} {}v{}"/>').format(
+        at(1.0), TOP, ROW_HEIGHT * len(shown)
+    )
     lines = Markup().join(
-        _ratio_row(row, TOP + ROW * (number + 0.5), left, at) for number, row in enumerate(shown)
+        _ratio_row(row, TOP + ROW_HEIGHT * (number + 0.5), left, at)
+        for number, row in enumerate(shown)
     )
     labels = Markup().join(
         Markup('<text x="{:.1f}" y="{}">{:.3g}</text>').format(at(tick), height - 6, tick)
@@ -221,5 +224,5 @@ def process_charts(rows: Sequence[Mapping[str, float]]) -> list[Markup]:
             chart = Chart(
                 title=title, series=(line,), unit=unit, x_unit="s", from_zero=True, height=160
             )
-            charts.append(drawn(chart))
+            charts.append(render_chart(chart))
     return charts

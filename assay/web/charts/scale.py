@@ -53,7 +53,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
         return [number * step for number in range(first, last + 1)]
 
 
-def scale_of(
+def make_scale(
     values: Sequence[float], unit: str = "", kind: Kind = "number", room: float = 0.05
 ) -> Scale:
     """Over all finite values, with some room at both ends."""
@@ -65,11 +65,11 @@ def scale_of(
     return Scale(low=low - more, high=high + more, kind=kind, unit=unit)
 
 
-def thinned(ys: Sequence[float], most: int) -> list[int]:
+def downsample(ys: Sequence[float], limit: int) -> list[int]:
     """Indices of points to draw: the minimum and maximum of each stretch, in order."""
-    if len(ys) <= most:
+    if len(ys) <= limit:
         return list(range(len(ys)))
-    stretches = max(1, most // 2)
+    stretches = max(1, limit // 2)
     indices: set[int] = {0, len(ys) - 1}
     for number in range(stretches):
         part = range(number * len(ys) // stretches, (number + 1) * len(ys) // stretches)

@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 from markupsafe import Markup, escape
 
-from assay.web.charts.scale import Kind, Scale, scale_of, thinned
+from assay.web.charts.scale import Kind, Scale, downsample, make_scale
 
 WIDTH, LEFT, RIGHT, TOP, FOOT = 860, 76, 12, 12, 40
-POINTS = 1_500  # of one series at the most; its extremes are kept
+MAX_POINTS = 1_500  # of one series at the most; its extremes are kept
 
 
 class Dots(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     height: int = 260
 
 
-def drawn(chart: Chart) -> Markup:
+def render_chart(chart: Chart) -> Markup:
     """The chart; nothing where no series has a point."""
     if not any(len(series.xs) for series in chart.series):
         return Markup()
@@ -112,7 +112,7 @@ def interval_cell(low: float, value: float, high: float, scale: Scale) -> Markup
 
 
 def _scales(chart: Chart) -> tuple[Scale, Scale]:
-    across = scale_of(
+    across = make_scale(
         [x for series in chart.series for x in series.xs], chart.x_unit, chart.x_kind, 0.02
     )
     ys = [
@@ -122,7 +122,7 @@ def _scales(chart: Chart) -> tuple[Scale, Scale]:
         for y in part
         if math.isfinite(y)
     ]
-    up = scale_of(ys + ([0.0] if chart.from_zero else []), chart.unit, chart.y_kind)
+    up = make_scale(ys + ([0.0] if chart.from_zero else []), chart.unit, chart.y_kind)
     return across, up if not chart.from_zero else msgspec.structs.replace(up, low=0.0)
 
 
@@ -149,7 +149,7 @@ def _axes(chart: Chart, across: Scale, up: Scale) -> Markup:
 
 
 def _series(series: Dots, across: Scale, up: Scale, wide: int, high: int) -> Markup:
-    indices = [i for i in thinned(series.ys, POINTS) if math.isfinite(series.ys[i])]
+    indices = [i for i in downsample(series.ys, MAX_POINTS) if math.isfinite(series.ys[i])]
     xs = [wide * across.place(series.xs[i]) for i in indices]
     ys = [high * (1 - up.place(series.ys[i])) for i in indices]
     if series.line:

@@ -8,17 +8,17 @@ import msgspec
 
 from assay.core.contracts import Store
 from assay.core.records import SCHEMA, Query
-from assay.core.series import KeptSeries, Point
+from assay.core.series import Point, StoredSeries
 from assay.core.units import human
-from assay.web.charts.scale import scale_of
-from assay.web.charts.svg import Chart, Dots, drawn, interval_cell
+from assay.web.charts.scale import make_scale
+from assay.web.charts.svg import Chart, Dots, interval_cell, render_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
 
 
-class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
+class AccuracyRow(msgspec.Struct, frozen=True, kw_only=True):
     """The newest accuracy of a series, and the highest rate of the same net on that backend."""
 
-    series: KeptSeries
+    series: StoredSeries
     accuracy: Point
     rate: Point | None
 
@@ -26,7 +26,7 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
 def accuracy_page(store: Store, params: dict[str, str]) -> Page:
     workload = params.get("workload", "")
     all_series = store.series(Query(workload=workload))
-    rows = _evaluated(store, all_series)
+    rows = _accuracy_rows(store, all_series)
     timed = [row for row in rows if row.rate]
     return Page(
         title="Accuracy",
@@ -48,7 +48,7 @@ def accuracy_page(store: Store, params: dict[str, str]) -> Page:
     )
 
 
-def _evaluated(store: Store, all_series: Sequence[KeptSeries]) -> list[Evaluated]:
+def _accuracy_rows(store: Store, all_series: Sequence[StoredSeries]) -> list[AccuracyRow]:
     rates: dict[tuple[str, str], Point] = {}
     for series in all_series:
         if series.metric == "throughput":
@@ -57,7 +57,7 @@ def _evaluated(store: Store, all_series: Sequence[KeptSeries]) -> list[Evaluated
             if key not in rates or point.value > rates[key].value:
                 rates[key] = point
     return [
-        Evaluated(
+        AccuracyRow(
             series=series,
             accuracy=store.points(series.series.id, "accuracy", 1)[0],
             rate=rates.get((series.series.workload, series.series.backend)),
@@ -67,8 +67,8 @@ def _evaluated(store: Store, all_series: Sequence[KeptSeries]) -> list[Evaluated
     ]
 
 
-def _grid(rows: Sequence[Evaluated]) -> Grid:
-    scale = scale_of([end for row in rows for end in (row.accuracy.low, row.accuracy.high)])
+def _grid(rows: Sequence[AccuracyRow]) -> Grid:
+    scale = make_scale([end for row in rows for end in (row.accuracy.low, row.accuracy.high)])
     return Grid(
         columns=("case", "accuracy", "95 % interval", "items/s", "when"),
         rows=tuple(
@@ -91,7 +91,7 @@ def _grid(rows: Sequence[Evaluated]) -> Grid:
     )
 
 
-def _pareto(rows: Sequence[Evaluated]) -> Section:
+def _pareto(rows: Sequence[AccuracyRow]) -> Section:
     points = [(row, row.rate) for row in rows if row.rate]
     series = Dots(
         name="",
@@ -107,10 +107,10 @@ def _pareto(rows: Sequence[Evaluated]) -> Section:
         x_label="items per second, the fastest that was measured on that backend",
         unit="%",
     )
-    return Section(title="Accuracy and speed", chart=drawn(chart))
+    return Section(title="Accuracy and speed", chart=render_chart(chart))
 
 
-def _plain(row: Evaluated) -> dict[str, object]:
+def _plain(row: AccuracyRow) -> dict[str, object]:
     return {
         "case": row.series.series.key,
         "accuracy": row.accuracy._asdict(),

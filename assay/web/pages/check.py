@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from assay.commands.check import view
-from assay.commands.check.api import Checked, check, status
+from assay.commands.check.api import CheckReport, check, status
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
 from assay.core.settings import Home
-from assay.web.page import Choice, Form, Grid, Page, Section, grid
+from assay.web.page import Choice, Form, Grid, Page, Section, table_grid
 
-MOST = 300  # series that one page looks at; each takes some milliseconds
+MAX_SERIES = 300  # series that one page looks at; each takes some milliseconds
 FIELDS = {
     "since": "baseline (label:…, tag:…, commit:…, date:…; empty: the last stable stretch)",
     "fail_on": "fail on, such as step_time:3%",
@@ -31,8 +31,8 @@ def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
     )
     query = Query(workload=params.get("workload", ""), machine=params.get("machine", ""))
     count = len({series.series.id for series in store.series(query)})
-    if count > MOST:
-        return _refused(
+    if count > MAX_SERIES:
+        return _refusal_page(
             UsageError(
                 f"{count} series are too many for one page.",
                 hint="Choose a workload or a machine here, or run assay check in a terminal.",
@@ -47,7 +47,7 @@ def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
             store=home,
         )
     except UsageError as error:
-        return _refused(error, form)
+        return _refusal_page(error, form)
     return Page(
         title="Check",
         lead=view.headline(report),
@@ -59,7 +59,7 @@ def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
     )
 
 
-def _section(report: Checked) -> Section:
+def _section(report: CheckReport) -> Section:
     table = view.check_table(report, everything=True)
     series = {(finding.key, finding.metric): finding.series for finding in report.found}
     rows = tuple(
@@ -69,7 +69,7 @@ def _section(report: Checked) -> Section:
             ),
             *row[1:],
         )
-        for row in grid(table).rows
+        for row in table_grid(table).rows
     )
     shown = Grid(columns=table.columns, rows=rows, numeric=table.numeric)
     return Section(title="Every series", grid=shown, notes=table.notes)
@@ -80,7 +80,7 @@ def _command(params: dict[str, str]) -> str:
     return " ".join(["assay check", *words])
 
 
-def _refused(error: UsageError, form: Form) -> Page:
+def _refusal_page(error: UsageError, form: Form) -> Page:
     """Nothing to check yet, or an invalid field: shown above the form."""
     return Page(
         title="Check",

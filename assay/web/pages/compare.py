@@ -9,30 +9,30 @@ import msgspec
 
 from assay.commands.compare import view
 from assay.commands.compare.api import (
-    ALL,
-    Cases,
-    Comparing,
+    ALL_METRICS,
+    CompareOptions,
     Differences,
+    ResultsByCase,
     case_key,
     check_names,
     compare_results,
-    group_of,
-    matched,
+    group_name,
+    match_cases,
 )
 from assay.commands.history.api import METRICS
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
-from assay.core.series import KeptPoint
+from assay.core.series import StoredPoint
 from assay.stats.compare_sets import Difference
-from assay.stores.selection import select, selected
+from assay.stores.selection import parse_selection, select
 from assay.web.charts.kinds import Ratio, ratios_chart
-from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, section
+from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, table_section
 
-DRAWN = 60  # ratios in one chart
-OPENED = 100  # results that are opened for one page; of more, the index tells
-FILLED = 0.4  # of a map: with less it is not drawn
-CHOICES = 30  # newest runs and labels to choose from
+MAX_RATIOS = 60  # ratios in one chart
+MAX_RESULTS = 100  # results that are opened for one page; of more, the index tells
+MIN_FILLED = 0.4  # of a map: with less it is not drawn
+MAX_CHOICES = 30  # newest runs and labels to choose from
 
 
 def compare_page(store: Store, params: dict[str, str]) -> Page:
@@ -41,17 +41,17 @@ def compare_page(store: Store, params: dict[str, str]) -> Page:
     if not (baseline and candidate):
         return _page(store, params, "Choose two runs, labels, tags, commits or days.")
     try:
-        comparison = _found(store, (baseline, candidate), params)
+        comparison = _compare(store, (baseline, candidate), params)
     except UsageError as error:
         return _page(store, params, f"{error} {error.hint}")
     return _page(store, params, _lead(comparison), comparison)
 
 
-def _found(store: Store, names: tuple[str, str], params: dict[str, str]) -> Differences:
+def _compare(store: Store, names: tuple[str, str], params: dict[str, str]) -> Differences:
     """As `assay compare`; from the index if that would open too many results."""
-    how = Comparing(metric=params.get("metric", ""), by=params.get("by", ""))
-    baseline, candidate = (selected(store, name) for name in names)
-    if store.count(baseline) + store.count(candidate) > OPENED:
+    how = CompareOptions(metric=params.get("metric", ""), by=params.get("by", ""))
+    baseline, candidate = (parse_selection(store, name) for name in names)
+    if store.count(baseline) + store.count(candidate) > MAX_RESULTS:
         return compare_points(store, (baseline, candidate), names, how)
     return compare_results(select(store, names[0]), select(store, names[1]), names, how)
 
@@ -73,7 +73,10 @@ def _page(
 def _fields(store: Store, params: dict[str, str]) -> tuple[Choice, ...]:
     entries = store.entries(Query(limit=2_000))[::-1]
     labels = dict.fromkeys(f"label:{entry.label}" for entry in entries if entry.label)
-    known = [*list(labels)[:CHOICES], *list(dict.fromkeys(e.run for e in entries))[:CHOICES]]
+    known = [
+        *list(labels)[:MAX_CHOICES],
+        *list(dict.fromkeys(e.run for e in entries))[:MAX_CHOICES],
+    ]
     return (
         *(_side(name, text, params.get(name, ""), known) for name, text in _SIDES.items()),
         Choice(
@@ -111,19 +114,19 @@ def _sections(comparison: Differences) -> list[Section]:
         for difference in comparison.differences
         if difference.verdict != "not-comparable"
     ]
-    rows = [Ratio(name=o.key, value=o.ratio, low=o.low, high=o.high) for o in shown[:DRAWN]]
+    rows = [Ratio(name=o.key, value=o.ratio, low=o.low, high=o.high) for o in shown[:MAX_RATIOS]]
     heat = _heat(shown)
     return [
         Section(
             title="Ratios", chart=ratios_chart("candidate over baseline", rows, comparison.minimum)
         ),
         *(
-            [section(view.means_table(comparison.means), "Geometric means")]
+            [table_section(view.means_table(comparison.means), "Geometric means")]
             if comparison.means
             else []
         ),
         *([Section(title="Workload by backend", grid=heat)] if heat else []),
-        section(view.cases_table(comparison), "Cases"),
+        table_section(view.cases_table(comparison), "Cases"),
     ]
 
 
@@ -131,7 +134,7 @@ def _heat(shown: Sequence[Difference]) -> Grid | None:
     """A cell for each workload on each backend; nothing where one of them hardly varies."""
     cells = {tuple(difference.key.rpartition("@")[::2]): difference.ratio for difference in shown}
     rows, columns = (list(dict.fromkeys(key[index] for key in cells)) for index in (0, 1))
-    if min(len(rows), len(columns)) < 2 or len(cells) < FILLED * len(rows) * len(columns):
+    if min(len(rows), len(columns)) < 2 or len(cells) < MIN_FILLED * len(rows) * len(columns):
         return None
     return Grid(
         columns=("workload", *columns),
@@ -150,22 +153,22 @@ NOTE = (
 
 
 def compare_points(
-    store: Store, queries: tuple[Query, Query], names: tuple[str, str], how: Comparing
+    store: Store, queries: tuple[Query, Query], names: tuple[str, str], how: CompareOptions
 ) -> Differences:
     """As `compare`, but no result is opened: a point of a series stands for each."""
     from assay.stats import compare_sets
 
-    baseline, candidate = (_points(store, query, how.metric) for query in queries)
+    baseline, candidate = (_load_points(store, query, how.metric) for query in queries)
     if not (baseline and candidate):
-        raise _nothing_shared(names, how.metric)
+        raise _no_common_metric(names, how.metric)
     check_names(how, {id(point.series): point.series for point in (*baseline, *candidate)}.values())
-    before, after = (_cases(side, how.across) for side in (baseline, candidate))
-    pairs, notes = matched(before, after, names)
+    before, after = (_group_by_case(side, how.across) for side in (baseline, candidate))
+    pairs, notes = match_cases(before, after, names)
     differences = [
         point for key, sides in pairs.items() for point in _differences(key, *sides, how)
     ]
     if not differences:
-        raise _nothing_shared(names, how.metric)
+        raise _no_common_metric(names, how.metric)
     return Differences(
         baseline=names[0],
         candidate=names[1],
@@ -176,7 +179,7 @@ def compare_points(
     )
 
 
-def _nothing_shared(names: tuple[str, str], metric: str) -> UsageError:
+def _no_common_metric(names: tuple[str, str], metric: str) -> UsageError:
     return UsageError(
         f"{names[0]} and {names[1]} have no metric in common"
         + (f" named '{metric}'." if metric else "."),
@@ -184,10 +187,10 @@ def _nothing_shared(names: tuple[str, str], metric: str) -> UsageError:
     )
 
 
-def _points(store: Store, query: Query, metric: str) -> list[KeptPoint]:
+def _load_points(store: Store, query: Query, metric: str) -> list[StoredPoint]:
     """Of the metric that was asked for; else of the usual ones, if every result has one of them."""
     if metric:
-        return store.points_of(query, () if metric == ALL else (metric,))
+        return store.points_of(query, () if metric == ALL_METRICS else (metric,))
     from assay.stats.compare_sets import MAIN
 
     points = store.points_of(query, MAIN)
@@ -195,26 +198,26 @@ def _points(store: Store, query: Query, metric: str) -> list[KeptPoint]:
     return points if len({point.point.id for point in points}) == count else store.points_of(query)
 
 
-def _cases(points: Iterable[KeptPoint], across: str) -> Cases[KeptPoint]:
-    cases: Cases[KeptPoint] = {}
+def _group_by_case(points: Iterable[StoredPoint], across: str) -> ResultsByCase[StoredPoint]:
+    cases: ResultsByCase[StoredPoint] = {}
     for point in points:
         cases.setdefault(case_key(point.series, across), []).append(point)
     return cases
 
 
 def _differences(
-    key: str, first: Sequence[KeptPoint], second: Sequence[KeptPoint], how: Comparing
+    key: str, first: Sequence[StoredPoint], second: Sequence[StoredPoint], how: CompareOptions
 ) -> list[Difference]:
     from assay.commands.compare import comparable
     from assay.stats import compare_sets
 
-    before, after = _by_metric(first), _by_metric(second)
-    mismatches = comparable.unlike_points(first[0], second[0])
+    before, after = _group_by_metric(first), _group_by_metric(second)
+    mismatches = comparable.point_mismatches(first[0], second[0])
     refused = [
         words for words in mismatches.refused if how.across not in words.split(":")[0].split()
     ]
     differences = []
-    for metric in _wanted([name for name in before if name in after], how.metric):
+    for metric in _select_metrics([name for name in before if name in after], how.metric):
         first_side, second_side = (
             compare_sets.points_side(before[metric]),
             compare_sets.points_side(after[metric]),
@@ -230,22 +233,22 @@ def _differences(
             msgspec.structs.replace(
                 difference,
                 verdict="not-comparable" if not_same else difference.verdict,
-                group=group_of(first[0].series, how.by),
+                group=group_name(first[0].series, how.by),
                 notes=(*not_same, *mismatches.noted),
             )
         )
     return differences
 
 
-def _by_metric(points: Iterable[KeptPoint]) -> Cases[KeptPoint]:
-    groups: Cases[KeptPoint] = {}
+def _group_by_metric(points: Iterable[StoredPoint]) -> ResultsByCase[StoredPoint]:
+    groups: ResultsByCase[StoredPoint] = {}
     for point in points:
         groups.setdefault(point.metric, []).append(point)
     return groups
 
 
-def _wanted(shared: Sequence[str], metric: str) -> Sequence[str]:
-    if metric == ALL:
+def _select_metrics(shared: Sequence[str], metric: str) -> Sequence[str]:
+    if metric == ALL_METRICS:
         return shared
     usual = next((name for name in METRICS if name in shared), min(shared, default=""))
     return [name for name in (metric or usual,) if name in shared]

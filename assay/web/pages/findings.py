@@ -8,19 +8,21 @@ from contextlib import closing
 
 import msgspec
 
-from assay.commands.history.api import matching
+from assay.commands.history.api import match_series
 from assay.core.contracts import Store
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.core.series import KeptSeries
+from assay.core.series import StoredSeries
 from assay.core.settings import Home
 from assay.stats.gate import Threshold
 from assay.web.page import Cell
 
-LATELY = 100  # newest points of a series that are looked at: four times quicker than 200
-SINCE = 30  # a shift further back than so many points is no news
+MAX_POINTS = 100  # newest points of a series that are looked at: four times quicker than 200
+MAX_AGE = 30  # a shift further back than so many points is no news
 PAUSE = 0.03  # seconds between looks behind a page: pages come first
-AT_ONCE = 12  # series that a page looks at while its reader waits; the rest are looked at behind it
+MAX_ANALYSED = (
+    12  # series that a page looks at while its reader waits; the rest are looked at behind it
+)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,10 +60,10 @@ class Findings:
         self._thread: threading.Thread | None = None
         self.waiting = 0  # series with new points, not looked at yet
 
-    def update(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
+    def update(self, store: Store, most: int = MAX_ANALYSED) -> list[Finding]:
         """All findings; at most `most` series with new points are analysed."""
         every = store.series(Query())
-        chosen = matching(every, "", "") if every else []
+        chosen = match_series(every, "", "") if every else []
         current = {(series.series.id, series.metric): series for series in chosen}
         fresh = [key for key, series in current.items() if self._last_point(key) != series.last]
         for key in fresh[::-1][:most]:
@@ -88,13 +90,13 @@ class Findings:
         return self._known.get(key, ("", None))[0]
 
 
-def _finding(store: Store, series: KeptSeries) -> Finding | None:
+def _finding(store: Store, series: StoredSeries) -> Finding | None:
     from assay.stats.gate import is_worse  # with numpy
     from assay.stats.trend import history
 
-    points = store.points(series.series.id, series.metric, LATELY)
+    points = store.points(series.series.id, series.metric, MAX_POINTS)
     shifts = history(points).shifts
-    if not shifts or shifts[-1].place < len(points) - SINCE:
+    if not shifts or shifts[-1].place < len(points) - MAX_AGE:
         return None
     size = shifts[-1].size
     return Finding(

@@ -13,16 +13,16 @@ from markupsafe import Markup
 from assay.commands.history import view
 from assay.commands.history.api import ExplainedShift, SeriesHistory, read
 from assay.core.contracts import Store
-from assay.core.errors import unknown
+from assay.core.errors import unknown_name_error
 from assay.core.records import SCHEMA, Query
-from assay.core.series import KeptSeries
-from assay.core.units import change, human
-from assay.web.charts.scale import scale_of
-from assay.web.charts.svg import Chart, Dots, Level, Mark, drawn, interval_cell
-from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section
+from assay.core.series import StoredSeries
+from assay.core.units import human, percent_change
+from assay.web.charts.scale import make_scale
+from assay.web.charts.svg import Chart, Dots, Level, Mark, interval_cell, render_chart
+from assay.web.page import Cell, Choice, Form, Grid, Page, Section, table_section
 
 METRICS = ("step_time", "throughput", "accuracy", "wall_time")  # shown first, where there are any
-NEWEST = 50  # points that a page lists; the chart has all
+MAX_POINTS = 50  # points that a page lists; the chart has all
 FIELDS = ("workload", "backend", "label", "machine")
 
 
@@ -54,7 +54,7 @@ def all_series_page(store: Store, params: dict[str, str]) -> Page:
 
 def series_page(store: Store, series: str, metric: str) -> Page:
     """One series over time, with its shifts and what changed there."""
-    history = read(store, _found(store, series, metric))
+    history = read(store, _find_series(store, series, metric))
     newest = history.points[-1]
     return Page(
         title=history.key,
@@ -68,17 +68,19 @@ def series_page(store: Store, series: str, metric: str) -> Page:
                 title=f"{metric} on {history.machine or 'an unknown machine'}",
                 chart=_chart(history),
             ),
-            section(view.shifts_table(history), "Shifts"),
+            table_section(view.shifts_table(history), "Shifts"),
             Section(title="Newest points", grid=_points(history)),
         ),
     )
 
 
-def _found(store: Store, series: str, metric: str) -> KeptSeries:
+def _find_series(store: Store, series: str, metric: str) -> StoredSeries:
     match = store.one_series(series, metric)
     if match is None:
         known = [f"{each.series.id}/{each.metric}" for each in store.series(Query())]
-        raise unknown("series", f"{series}/{metric}", known, hint="All of them are at /history.")
+        raise unknown_name_error(
+            "series", f"{series}/{metric}", known, hint="All of them are at /history."
+        )
     return match
 
 
@@ -97,7 +99,7 @@ def _chart(history: SeriesHistory) -> Markup:
         highs=[point.high for point in history.points],
         tooltip=told,
     )
-    return drawn(
+    return render_chart(
         Chart(
             title=f"{history.metric} of {history.key} over time",
             y_label=f"{history.metric}, with the interval of each point; levels between shifts",
@@ -112,7 +114,7 @@ def _chart(history: SeriesHistory) -> Markup:
 
 
 def _mark(explained: ExplainedShift, times: Sequence[float]) -> Mark:
-    text = f"{change(explained.shift.size)} since {explained.shift.started[:16]}"
+    text = f"{percent_change(explained.shift.size)} since {explained.shift.started[:16]}"
     return Mark(
         x=times[explained.shift.place], text=f"{text}: {view.changes_text(explained.changed)}"
     )
@@ -127,8 +129,8 @@ def _levels(history: SeriesHistory, times: Sequence[float]) -> Iterator[Level]:
 
 
 def _points(history: SeriesHistory) -> Grid:
-    points = history.points[: -NEWEST - 1 : -1]
-    scale = scale_of([end for point in points for end in (point.low, point.value, point.high)])
+    points = history.points[: -MAX_POINTS - 1 : -1]
+    scale = make_scale([end for point in points for end in (point.low, point.value, point.high)])
     return Grid(
         columns=("when", history.metric, "interval", "commit", "label", "result"),
         rows=tuple(
@@ -151,12 +153,12 @@ def addresses(store: Store) -> list[tuple[str, str]]:
     return [(k.series.id, k.metric) for k in store.series(Query()) if k.metric in METRICS]
 
 
-def _metrics(all_series: Iterable[KeptSeries]) -> list[str]:
+def _metrics(all_series: Iterable[StoredSeries]) -> list[str]:
     metrics = {series.metric for series in all_series}
     return [m for m in METRICS if m in metrics] + sorted(metrics - set(METRICS))
 
 
-def _grid(shown: Sequence[KeptSeries]) -> Grid:
+def _grid(shown: Sequence[StoredSeries]) -> Grid:
     return Grid(
         columns=("case", "points", "first", "newest", "machine"),
         rows=tuple(
@@ -174,7 +176,7 @@ def _grid(shown: Sequence[KeptSeries]) -> Grid:
     )
 
 
-def _plain(series: KeptSeries) -> dict[str, object]:
+def _plain(series: StoredSeries) -> dict[str, object]:
     return {
         "id": series.series.id,
         "case": series.series.key,

@@ -13,7 +13,7 @@ from assay.core.series import Entry
 from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section
 from assay.web.pages.findings import Finding, Findings
 
-NEWEST, PAGE = 2_000, 50  # results that the first page is about, and runs of one page
+NEWEST, MAX_RUNS = 2_000, 50  # results that the first page is about, and runs of one page
 COLUMNS = ("run", "started", "cases", "results", "failed", "label")
 
 
@@ -37,8 +37,8 @@ def overview_page(store: Store, known: Findings) -> Page:
             "kind": "overview",
             "lead": lead,
             "findings": msgspec.to_builtins(findings),
-            "failed": [_plain(entry) for entry in failed[:PAGE]],
-            "runs": [_plain_run(run, group) for run, group in _by_run(entries)[:PAGE]],
+            "failed": [_plain(entry) for entry in failed[:MAX_RUNS]],
+            "runs": [_plain_run(run, group) for run, group in _group_by_run(entries)[:MAX_RUNS]],
             "machines": dict(Counter(entry.machine for entry in entries)),
         },
         sections=(
@@ -63,24 +63,24 @@ def runs_page(store: Store, params: dict[str, str]) -> Page:
         document={
             "schema": SCHEMA,
             "kind": "runs",
-            "runs": [_plain_run(run, group) for run, group in _by_run(entries)],
+            "runs": [_plain_run(run, group) for run, group in _group_by_run(entries)],
         },
         sections=(Section(title="", grid=runs_grid(entries, 0)),),
         form=Form(action="/runs", fields=fields),
     )
 
 
-def runs_grid(entries: Sequence[Entry], most: int) -> Grid:
-    runs = _by_run(entries)
+def runs_grid(entries: Sequence[Entry], limit: int) -> Grid:
+    runs = _group_by_run(entries)
     return Grid(
         columns=COLUMNS,
-        rows=tuple(_row(run, group) for run, group in (runs[:most] if most else runs)),
+        rows=tuple(_row(run, group) for run, group in (runs[:limit] if limit else runs)),
         numeric=frozenset({"results", "failed"}),
         empty="No result matches. Clear a field to see more.",
     )
 
 
-def _by_run(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+def _group_by_run(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
     """The newest first."""
     runs: dict[str, list[Entry]] = {}
     for entry in reversed(entries):

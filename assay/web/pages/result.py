@@ -11,22 +11,22 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from assay.commands.plot.api import series_of
+from assay.commands.plot.api import process_series
 from assay.commands.repro import setup
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.findings import Quantity, Reading
+from assay.core.findings import Quantity, SummarizedResult
 from assay.core.records import Query
 from assay.core.units import human
 from assay.reporting import detail, results
-from assay.reporting.accuracy import standing
+from assay.reporting.accuracy import status_text
 from assay.stats import stored_summary
 from assay.web.charts.kinds import distribution_chart, process_charts, repeats_chart, samples_chart
 from assay.web.page import Cell, Facts, Grid, Link, Page, Section
 
 LOGS = {"log", "log.gz", "output.log", "worker.log"}
-LOG = 20_000  # bytes of a log on its page; the file has the rest
-UNPACKED = 16 << 20  # bytes of a packed log that are looked at
+MAX_LOG_BYTES = 20_000  # bytes of a log on its page; the file has the rest
+MAX_UNPACKED = 16 << 20  # bytes of a packed log that are looked at
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -40,25 +40,25 @@ def result_page(store: Store, text: str) -> Page:
     step = reading.measured_only.get("step_time")
     return Page(
         title=result.case.key,
-        lead=standing(reading) + (f": {result.reason}" if result.reason else ""),
-        mood="good" if standing(reading) == "ok" else "bad",
+        lead=status_text(reading) + (f": {result.reason}" if result.reason else ""),
+        mood="good" if status_text(reading) == "ok" else "bad",
         command=f"assay show {result.id}",
         document=results.results_document([reading], raw=True) | {"kind": "result"},
         sections=(
             _numbers(reading),
             *(_steps(reading) if step else []),
-            *_reported(reading),
+            *_reported_charts(reading),
             *_doubts(reading),
             *_phases(reading),
             *_processes(folder),
             *_facts(reading),
-            _again(reading),
+            _repeat_section(reading),
             *_files(folder, result.id),
         ),
     )
 
 
-def files_of(folder: Path) -> list[Path]:
+def result_files(folder: Path) -> list[Path]:
     """Plain files of a result, by name; links lead elsewhere and are left out."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return [
@@ -68,7 +68,7 @@ def files_of(folder: Path) -> list[Path]:
     ]
 
 
-def _steps(reading: Reading) -> list[Section]:
+def _steps(reading: SummarizedResult) -> list[Section]:
     values = [value for process in reading.steady_values() for value in process]
     return [
         Section(title="Distribution", chart=distribution_chart(values, "s")),
@@ -76,7 +76,7 @@ def _steps(reading: Reading) -> list[Section]:
     ]
 
 
-def _reported(reading: Reading) -> list[Section]:
+def _reported_charts(reading: SummarizedResult) -> list[Section]:
     """Values that a task or benchmark method reported, if more than one."""
     charts = [
         repeats_chart(name, values, quantity.unit)
@@ -86,7 +86,7 @@ def _reported(reading: Reading) -> list[Section]:
     return [Section(title="Each repeat", chart=Markup().join(charts))] if charts else []
 
 
-def _numbers(reading: Reading) -> Section:
+def _numbers(reading: SummarizedResult) -> Section:
     names = detail.LINES | detail.PHASES
     rows = tuple(
         (
@@ -120,12 +120,12 @@ def _interval(quantity: Quantity) -> str:
     return f"{human(quantity.low, _unit(quantity))} – {human(quantity.high, _unit(quantity))}"
 
 
-def _doubts(reading: Reading) -> list[Section]:
+def _doubts(reading: SummarizedResult) -> list[Section]:
     lines = tuple(f"{d.text}. {d.remedy}".strip() for d in reading.summary.doubts)
     return [Section(title="Doubts", notes=lines)] if lines else []
 
 
-def _phases(reading: Reading) -> list[Section]:
+def _phases(reading: SummarizedResult) -> list[Section]:
     """Where the time went; the phases add up to all of it."""
     phases = reading.result.phases
     whole = sum(phases.values())
@@ -144,12 +144,12 @@ def _phases(reading: Reading) -> list[Section]:
 
 
 def _processes(folder: Path) -> list[Section]:
-    rows = series_of(sorted(folder.rglob("process_info.log")))
+    rows = process_series(sorted(folder.rglob("process_info.log")))
     charts = process_charts(rows)
     return [Section(title="While it ran", chart=Markup().join(charts))] if charts else []
 
 
-def _facts(reading: Reading) -> list[Section]:
+def _facts(reading: SummarizedResult) -> list[Section]:
     result, here = reading.result, reading.result.environment
     groups: dict[str, Mapping[str, object]] = {
         "What ran": result.facts,
@@ -169,7 +169,7 @@ def _facts(reading: Reading) -> list[Section]:
     ]
 
 
-def _again(reading: Reading) -> Section:
+def _repeat_section(reading: SummarizedResult) -> Section:
     result = reading.result
     return Section(
         title="Measure it again",
@@ -179,10 +179,10 @@ def _again(reading: Reading) -> Section:
 
 
 def _files(folder: Path, result_id: str) -> list[Section]:
-    files = [path for path in files_of(folder) if path.name != "result.json"]
+    files = [path for path in result_files(folder) if path.name != "result.json"]
     logs = [path for path in files if path.name in LOGS and path.stat().st_size]
     shown = [
-        Section(title=f"Log: {path.relative_to(folder)}", log=_end(path), closed=True)
+        Section(title=f"Log: {path.relative_to(folder)}", log=_log_end(path), closed=True)
         for path in logs
     ]
     links = tuple(
@@ -195,22 +195,22 @@ def _files(folder: Path, result_id: str) -> list[Section]:
     return [*shown, Section(title="Files", links=links)]
 
 
-def _end(path: Path) -> str:
+def _log_end(path: Path) -> str:
     """The end of a log, without terminal control characters."""
-    data = _unpacked(path) if path.suffix == ".gz" else _last_bytes(path)
+    data = _unpack(path) if path.suffix == ".gz" else _last_bytes(path)
     return _CONTROL.sub("", data.decode(errors="replace"))
 
 
 def _last_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LOG))
-        return file.read(LOG)
+        file.seek(max(0, path.stat().st_size - MAX_LOG_BYTES))
+        return file.read(MAX_LOG_BYTES)
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpack(path: Path) -> bytes:
     """Limited, because a small file can hold a very long log."""
     try:
         with gzip.open(path) as file:
-            return file.read(UNPACKED)[-LOG:]
+            return file.read(MAX_UNPACKED)[-MAX_LOG_BYTES:]
     except (OSError, EOFError, zlib.error):
         return b"(the log is damaged: download the file itself)"

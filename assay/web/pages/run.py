@@ -12,16 +12,16 @@ from markupsafe import Markup
 
 from assay.core.contracts import Store
 from assay.core.errors import StoreError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import SCHEMA, Query
 from assay.reporting import results
 from assay.stats import stored_summary
 from assay.stats.fairness.checks import fairness
-from assay.stores.read import lasting
+from assay.stores.read import drop_superseded
 from assay.stores.runs import verb_of
-from assay.web.charts.scale import Scale, scale_of
+from assay.web.charts.scale import Scale, make_scale
 from assay.web.charts.svg import interval_cell
-from assay.web.page import Cell, Facts, Grid, Link, Page, Section, grid
+from assay.web.page import Cell, Facts, Grid, Link, Page, Section, table_grid
 from assay.web.pages.verdicts import verdict
 
 # column of a table → the quantity or peak it is sorted by
@@ -35,12 +35,14 @@ PEAKS = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_
 
 
 # verbs whose verdict says it all → what its results are called below
-_FOLDED = {"ab": "Processes", "race": "Processes", "bench": "Every trial"}
+_FOLDED_TITLES = {"ab": "Processes", "race": "Processes", "bench": "Every trial"}
 
 
 def run_page(store: Store, text: str) -> Page:
     run = store.find_run(text)
-    readings = [stored_summary.read(store, r) for r in lasting(store.results(Query(ids=(run,))))]
+    readings = [
+        stored_summary.read(store, r) for r in drop_superseded(store.results(Query(ids=(run,))))
+    ]
     verb = verb_of(store, run)
     conclusion = verdict(store, run, verb, readings)
     lead, mood = _lead(store, run, readings)
@@ -60,7 +62,7 @@ def run_page(store: Store, text: str) -> Page:
         },
         sections=(
             *conclusion.sections,
-            *([_results(run, readings, verb)] if readings else [_nothing(run)]),
+            *([_results(run, readings, verb)] if readings else [_no_results(run)]),
             *_failures(readings),
             *_unreadable(store),
             _about(store, run, verb, readings),
@@ -68,7 +70,7 @@ def run_page(store: Store, text: str) -> Page:
     )
 
 
-def _lead(store: Store, run: str, readings: Sequence[Reading]) -> tuple[str, str]:
+def _lead(store: Store, run: str, readings: Sequence[SummarizedResult]) -> tuple[str, str]:
     good = sum(reading.result.status == "ok" for reading in readings)
     words = f"{good} of {len(readings)} results ended well"
     try:
@@ -81,31 +83,31 @@ def _lead(store: Store, run: str, readings: Sequence[Reading]) -> tuple[str, str
     return f"{words}.", "good" if good == len(readings) > 0 else "bad"
 
 
-def _results(run: str, readings: Sequence[Reading], verb: str) -> Section:
+def _results(run: str, readings: Sequence[SummarizedResult], verb: str) -> Section:
     table = results.table(readings, fairness(r.result for r in readings))
     steps = [reading.measured_only.get("step_time") for reading in readings]
     ends = [end for step in steps if step for end in (step.low, step.value, step.high)]
-    scale = scale_of(ends)
+    scale = make_scale(ends)
     by_id = {reading.result.id: reading for reading in readings}
     rows = []
-    for number, row in enumerate(grid(table).rows):
+    for number, row in enumerate(table_grid(table).rows):
         reading = by_id.get(row[0].text) or readings[number]  # of tasks: a row a metric, by its id
         first = msgspec.structs.replace(row[0], to=f"/runs/{reading.result.id}")
-        cells = _sorted(row[1:-1], table.columns[1:-1], reading, scale)
+        cells = _sort_cells(row[1:-1], table.columns[1:-1], reading, scale)
         rows.append((first, *cells, _status(row[-1], reading)))
     return Section(
-        title=_FOLDED.get(verb, "Results"),
+        title=_FOLDED_TITLES.get(verb, "Results"),
         grid=Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric),
         notes=table.notes,
-        closed=verb in _FOLDED,
+        closed=verb in _FOLDED_TITLES,
         links=(Link(text="Speed against memory and energy", to=f"/tradeoffs?of={run}"),)
         if sum("throughput" in reading.measured_only for reading in readings) > 1
         else (),
     )
 
 
-def _sorted(
-    cells: Sequence[Cell], columns: Sequence[str], reading: Reading, scale: Scale
+def _sort_cells(
+    cells: Sequence[Cell], columns: Sequence[str], reading: SummarizedResult, scale: Scale
 ) -> list[Cell]:
     """Cells with their sort value, and drawn intervals."""
     sorted_cells = []
@@ -120,14 +122,14 @@ def _sorted(
     return sorted_cells
 
 
-def _status(cell: Cell, reading: Reading) -> Cell:
+def _status(cell: Cell, reading: SummarizedResult) -> Cell:
     good = reading.result.status == "ok" and all(
         c.verdict == "pass" for c in reading.summary.checks
     )
     return msgspec.structs.replace(cell, style="good" if good else "bad")
 
 
-def _failures(readings: Sequence[Reading]) -> list[Section]:
+def _failures(readings: Sequence[SummarizedResult]) -> list[Section]:
     failed = [r.result for r in readings if r.result.status != "ok"]
     if not failed:
         return []
@@ -149,7 +151,7 @@ def _unreadable(store: Store) -> list[Section]:
     return [Section(title="What cannot be read", notes=problems)] if problems else []
 
 
-def _about(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> Section:
+def _about(store: Store, run: str, verb: str, readings: Sequence[SummarizedResult]) -> Section:
     items = [("made by", f"assay {verb}")]
     if readings:
         first = readings[0].result
@@ -171,7 +173,7 @@ def _command(words: Sequence[str]) -> str:
     return shlex.join([Path(words[0]).name, *words[1:]]) if words else ""
 
 
-def _nothing(run: str) -> Section:
+def _no_results(run: str) -> Section:
     return Section(
         title="Results",
         text="No result yet: it is still running, or it was interrupted.",

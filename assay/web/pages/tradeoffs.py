@@ -9,15 +9,15 @@ import msgspec
 
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.core.records import SCHEMA
 from assay.core.units import human
 from assay.stats import stored_summary
-from assay.stores.selection import select, selected
-from assay.web.charts.kinds import Priced, front, front_chart
+from assay.stores.selection import parse_selection, select
+from assay.web.charts.kinds import CostPoint, front_chart, pareto_front
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
 
-MOST = 300  # results that one page opens
+MAX_RESULTS = 300  # results that one page opens
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     unit: str
-    of: Callable[[Reading], float | None]
+    of: Callable[[SummarizedResult], float | None]
 
 
 def tradeoffs_page(store: Store, params: dict[str, str]) -> Page:
@@ -38,18 +38,20 @@ def tradeoffs_page(store: Store, params: dict[str, str]) -> Page:
         readings = _readings(store, text)
     except UsageError as error:
         return _page(text, form, f"{error} {error.hint}", {})
-    by_cost = {cost.name: priced for cost in COSTS if len(priced := _priced(readings, cost)) > 1}
-    lead = f"{len(readings)} results with a speed." if by_cost else EMPTY
+    by_cost = {
+        cost.name: priced for cost in COSTS if len(priced := _cost_points(readings, cost)) > 1
+    }
+    lead = f"{len(readings)} results with a speed." if by_cost else NO_TRADEOFFS
     return _page(text, form, lead, by_cost)
 
 
-EMPTY = (
+NO_TRADEOFFS = (
     "No two results here have a speed, and memory or energy beside it. "
     "Choose a run of several cases: assay run mnist-mlp"
 )
 
 
-def _page(text: str, form: Form, lead: str, by_cost: dict[str, list[Priced]]) -> Page:
+def _page(text: str, form: Form, lead: str, by_cost: dict[str, list[CostPoint]]) -> Page:
     return Page(
         title="Trade-offs",
         lead=lead,
@@ -60,7 +62,7 @@ def _page(text: str, form: Form, lead: str, by_cost: dict[str, list[Priced]]) ->
             "of": text,
             "costs": {
                 name: [
-                    msgspec.to_builtins(point) | {"on_the_front": point in front(priced)}
+                    msgspec.to_builtins(point) | {"on_the_front": point in pareto_front(priced)}
                     for point in priced
                 ]
                 for name, priced in by_cost.items()
@@ -73,29 +75,29 @@ def _page(text: str, form: Form, lead: str, by_cost: dict[str, list[Priced]]) ->
     )
 
 
-def _readings(store: Store, text: str) -> list[Reading]:
-    count = store.count(selected(store, text))
-    if count > MOST:
+def _readings(store: Store, text: str) -> list[SummarizedResult]:
+    count = store.count(parse_selection(store, text))
+    if count > MAX_RESULTS:
         raise UsageError(
-            f"'{text}' has {count} results, and one page opens {MOST}.", hint="Choose a run."
+            f"'{text}' has {count} results, and one page opens {MAX_RESULTS}.", hint="Choose a run."
         )
     readings = [stored_summary.read(store, result) for result in select(store, text)]
     return [reading for reading in readings if _rate(reading)]
 
 
-def _rate(reading: Reading) -> float:
+def _rate(reading: SummarizedResult) -> float:
     quantity = reading.measured_only.get("throughput")
     return quantity.value if quantity else 0.0
 
 
-def _energy(reading: Reading) -> float | None:
+def _energy(reading: SummarizedResult) -> float | None:
     """Joules of an item at the mean power while the case ran."""
     result = reading.result
     joules = result.peaks.get("energy_joules")
     return joules / result.seconds / _rate(reading) if joules and result.seconds else None
 
 
-def _peak(name: str) -> Callable[[Reading], float | None]:
+def _peak(name: str) -> Callable[[SummarizedResult], float | None]:
     return lambda reading: reading.result.peaks.get(name)
 
 
@@ -106,16 +108,16 @@ COSTS = (
 )
 
 
-def _priced(readings: Sequence[Reading], cost: Cost) -> list[Priced]:
+def _cost_points(readings: Sequence[SummarizedResult], cost: Cost) -> list[CostPoint]:
     return [
-        Priced(name=r.result.case.key, id=r.result.id, rate=_rate(r), cost=value)
+        CostPoint(name=r.result.case.key, id=r.result.id, rate=_rate(r), cost=value)
         for r in readings
         if (value := cost.of(r))
     ]
 
 
-def _section(cost: Cost, priced: Sequence[Priced]) -> Section:
-    best = front(priced)
+def _section(cost: Cost, priced: Sequence[CostPoint]) -> Section:
+    best = pareto_front(priced)
     ordered = sorted(priced, key=lambda point: (point not in best, -point.rate))
     rows = tuple(
         (

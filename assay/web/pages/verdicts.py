@@ -9,7 +9,7 @@ import msgspec
 
 from assay.commands.ab import view
 from assay.commands.bench import view as bench
-from assay.commands.bench.api import over_trials
+from assay.commands.bench.api import summarize_trials
 from assay.commands.race import api as races
 from assay.commands.race import view as race_view
 from assay.commands.race.ranking import Place, Race
@@ -17,13 +17,13 @@ from assay.commands.study import api as studies
 from assay.commands.study import view as study_view
 from assay.commands.tune import view as tune
 from assay.core.contracts import Store
-from assay.core.findings import Reading
+from assay.core.findings import SummarizedResult
 from assay.native.tuner.records import Tuning
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
 from assay.stats.paired_ratio import Comparison
-from assay.stores.runs import COMPARISON, RACE, TUNING, read_document, tagged_number
+from assay.stores.runs import COMPARISON, RACE, TUNING, read_document, tag_number
 from assay.web.charts.kinds import Ratio, ratios_chart
-from assay.web.page import Cell, Grid, Section, heat_cell, section
+from assay.web.page import Cell, Grid, Section, heat_cell, table_section
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     sections: tuple[Section, ...] = ()
 
 
-def verdict(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> Verdict:
+def verdict(store: Store, run: str, verb: str, readings: Sequence[SummarizedResult]) -> Verdict:
     """As its own command prints it, with charts."""
     if store.document(run, COMPARISON) is not None:
         compared = read_document(store, run, COMPARISON, Comparison)
@@ -49,16 +49,16 @@ def verdict(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> V
     return Verdict(sections=_study(store, run)) if verb == "study" and readings else Verdict()
 
 
-def _trials(readings: Sequence[Reading]) -> Section:
-    trials = over_trials(reading.result for reading in readings)
-    return section(bench.metrics_table(trials), "Each metric over its trials")
+def _trials(readings: Sequence[SummarizedResult]) -> Section:
+    trials = summarize_trials(reading.result for reading in readings)
+    return table_section(bench.metrics_table(trials), "Each metric over its trials")
 
 
 def _comparison(comparison: Comparison) -> Section:
     rows = [Ratio(name=f"pair {n}", value=p.ratio) for n, p in enumerate(comparison.pairs, 1)]
     whole = comparison.ratio
     rows.append(Ratio(name="all pairs", value=whole.value, low=whole.low, high=whole.high))
-    table = section(view.comparison_table(comparison), "Verdict")
+    table = table_section(view.comparison_table(comparison), "Verdict")
     title = f"{comparison.metric}: candidate over baseline; the band is what counts as no change"
     return msgspec.structs.replace(table, chart=ratios_chart(title, rows, comparison.minimum))
 
@@ -73,37 +73,37 @@ def _front(tuning: Tuning) -> Section:
         )
         for point in tuning.points
     ]
-    table = section(tune.front_table(tuning), "Front")
+    table = table_section(tune.front_table(tuning), "Front")
     chart = ratios_chart("times as fast as the exact network", rows)
     return msgspec.structs.replace(table, chart=chart)
 
 
-def _race(race: Race, readings: Sequence[Reading]) -> tuple[Section, ...]:
+def _race(race: Race, readings: Sequence[SummarizedResult]) -> tuple[Section, ...]:
     rows = [
         Ratio(name=place.key, value=place.ratio.value, low=place.ratio.low, high=place.ratio.high)
         for place in race.places
     ]
-    ranking = section(race_view.ranking_table(race), "Ranking")
+    ranking = table_section(race_view.ranking_table(race), "Ranking")
     chart = ratios_chart("time of an item over the leader's", rows, race.minimum)
     return (
         msgspec.structs.replace(ranking, chart=chart),
         *_heats(race, readings),
-        *_effects(races.option_effects_in(race)),
+        *_effects(races.race_option_effects(race)),
     )
 
 
-def _heats(race: Race, readings: Sequence[Reading]) -> list[Section]:
+def _heats(race: Race, readings: Sequence[SummarizedResult]) -> list[Section]:
     """One column per heat: the time of an item over that of the fastest; then who was dropped."""
     times: dict[int, dict[str, float]] = {}
     for reading in readings:
         step = reading.measured_only.get("step_time")
         if step and "heat" in reading.result.tags:
-            heat = times.setdefault(tagged_number(reading.result, "heat"), {})
+            heat = times.setdefault(tag_number(reading.result, "heat"), {})
             heat[reading.result.case.key] = step.value / max(1, reading.result.items)
     if not times:
         return []
     rows = tuple(
-        (Cell(text=place.key), *_run_heats(place, times), Cell(text=_ended(place, times)))
+        (Cell(text=place.key), *_run_heats(place, times), Cell(text=_outcome(place, times)))
         for place in race.places
     )
     names = [f"heat {number}" for number in sorted(times)]
@@ -120,7 +120,7 @@ def _run_heats(place: Place, times: Mapping[int, Mapping[str, float]]) -> list[C
     return cells
 
 
-def _ended(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
+def _outcome(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
     last = max((number for number, heat in times.items() if place.key in heat), default=0)
     if place.state == "out":
         return f"dropped after heat {last}: {place.reason}"
@@ -130,10 +130,10 @@ def _ended(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
 
 
 def _study(store: Store, run: str) -> tuple[Section, ...]:
-    request, readings = studies.kept_in(store, run)
+    request, readings = studies.read_study(store, run)
     findings = studies.findings(readings)
     tables = study_view.study_tables(request.study, readings, findings.floor, findings.mismatches)
-    return (*(section(table) for table in tables), *_effects(option_effects(readings)))
+    return (*(table_section(table) for table in tables), *_effects(option_effects(readings)))
 
 
 def _effects(effects: Sequence[OptionEffect]) -> list[Section]:
@@ -148,6 +148,6 @@ def _effects(effects: Sequence[OptionEffect]) -> list[Section]:
         )
         for effect in effects
     ]
-    table = section(effects_table(effects), "What each option buys, all else equal")
+    table = table_section(effects_table(effects), "What each option buys, all else equal")
     title = "time after over time before; the line spans all pairs; left of 1 is quicker"
     return [msgspec.structs.replace(table, chart=ratios_chart(title, rows))]

@@ -18,9 +18,9 @@ from assay.datasets.dataset import Dataset, split_sizes
 from assay.datasets.library import folders
 from assay.datasets.prepare import prepare
 from assay.weights import files
-from assay.weights.fit import assign, misfits
+from assay.weights.fit import assign, shape_mismatches
 from assay.weights.layers import Layer as Stored
-from assay.weights.layers import kind_of, named
+from assay.weights.layers import kind_of, name_layers
 from assay.workloads.accuracy import KERAS_MODEL_FILE, RELOAD_DIR, TRAINED, AccuracyWorkload
 from assay.workloads.net import nets
 from assay.workloads.net.layers import Layer, Residual, variables
@@ -38,11 +38,11 @@ def weights(
     path = weights_file(workload, chosen)
     if path is None:
         raise EndingError("skipped", _no_weights(workload, chosen))
-    arrays = fitted(net, files.read(path, stored(net)))
+    arrays = fit_weights(net, files.read(path, weight_layers(net)))
     return arrays, {"weights_file": str(path), "weights_digest": files.digest(path)}
 
 
-def pictures(workload: AccuracyWorkload, data: str, split: str, first: int) -> Examples:
+def evaluation_images(workload: AccuracyWorkload, data: str, split: str, first: int) -> Examples:
     """A split of its dataset, or the `first` images of it; prepared when needed."""
     dataset, rule = _dataset(workload, data)
     examples = library.load(dataset, split, first or None)
@@ -60,7 +60,7 @@ def pictures(workload: AccuracyWorkload, data: str, split: str, first: int) -> E
     )
 
 
-def lacks(
+def missing_data(
     workload: AccuracyWorkload,
     params: Mapping[str, Value],
     evaluation: Evaluation,
@@ -74,7 +74,7 @@ def lacks(
     dataset, _ = _dataset(workload, str(params["data"]))
     source = library.find(dataset, home)
     if source is None:
-        how = library.how(dataset).removesuffix(".")
+        how = library.fetch_hint(dataset).removesuffix(".")
         missing.append(f"the images of {dataset.name} are not here: {how}")
     elif evaluation.first > (size := split_sizes(source)[evaluation.split]):
         raise UsageError(
@@ -105,7 +105,7 @@ def hpvm_file(workload: AccuracyWorkload) -> str:
     return f"model_params/keras/{workload.hpvm}.h5"
 
 
-def stored(net: Net) -> list[Stored]:
+def weight_layers(net: Net) -> list[Stored]:
     """Its layers as in files of weights, in order of creation."""
     flattened = net.flattened_shapes()
     return [
@@ -120,23 +120,23 @@ def stored(net: Net) -> list[Stored]:
     ]
 
 
-def fitted(net: Net, arrays: Arrays) -> Arrays:
+def fit_weights(net: Net, arrays: Arrays) -> Arrays:
     """The weights under the net's names; an error names the layer that they do not fit."""
-    layers = stored(net)
-    if any(misfits(layers, arrays)):
-        renamed = _renamed(net, arrays)
-        arrays = arrays if any(misfits(layers, renamed)) else renamed
+    layers = weight_layers(net)
+    if any(shape_mismatches(layers, arrays)):
+        renamed = _rename_weights(net, arrays)
+        arrays = arrays if any(shape_mismatches(layers, renamed)) else renamed
     return {
         f"{name}/{variable}": array
-        for (name, layer), values in zip(named(layers), assign(layers, arrays), strict=True)
+        for (name, layer), values in zip(name_layers(layers), assign(layers, arrays), strict=True)
         for variable, array in zip(layer.shapes, values, strict=True)
     }
 
 
-def _renamed(net: Net, arrays: Arrays) -> Arrays:
+def _rename_weights(net: Net, arrays: Arrays) -> Arrays:
     """Weights whose names were counted in Keras' order of layers, not in order of creation."""
     ours = [layer.name for layer in net.positions() if layer.name]
-    by_depth = list(_kept(net.layers, iter(ours)))
+    by_depth = list(_names_by_depth(net.layers, iter(ours)))
     counts: dict[str, int] = {}
     names = {}
     for name in by_depth:
@@ -147,11 +147,14 @@ def _renamed(net: Net, arrays: Arrays) -> Arrays:
     return {f"{names.get(owner, owner)}/{own}": array for owner, _, own, array in parts}
 
 
-def _kept(layers: tuple[Layer, ...], ours: Iterator[str]) -> Iterator[str]:
+def _names_by_depth(layers: tuple[Layer, ...], ours: Iterator[str]) -> Iterator[str]:
     """Names by depth from the sum backwards: a shortcut's layer comes before the body's."""
     for layer in layers:
         if isinstance(layer, Residual):
-            body, shortcut = list(_kept(layer.body, ours)), list(_kept(layer.shortcut, ours))
+            body, shortcut = (
+                list(_names_by_depth(layer.body, ours)),
+                list(_names_by_depth(layer.shortcut, ours)),
+            )
             alone = len(body) - len(shortcut)
             yield from body[:alone]
             for pair in zip(shortcut, body[alone:], strict=True):

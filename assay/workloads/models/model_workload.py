@@ -12,7 +12,7 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.core.records import Value
 from assay.core.sessions import Builder
-from assay.workloads.models.weight_specs import Listing
+from assay.workloads.models.weight_specs import WeightSpecs
 
 
 class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,38 +36,40 @@ def kinds(job: Callable[..., Any], *arguments: str) -> dict[str, Builder]:
     return {kind: partial(job, kind, *arguments) for kind in ("keras", "torch", "jax")}
 
 
-def made(
+def build_model(
     kind: str,
     net: str,
     seed: int,
     keras: Callable[..., Any],
-    specs: Callable[..., Listing],
+    specs: Callable[..., WeightSpecs],
     **sizes: Any,
 ) -> Any:
     """A net with seeded weights: by the function for Keras, or by the framework's file."""
 
     def by_keras() -> Any:
-        from assay.workloads.models.keras.seeded import seeded
+        from assay.workloads.models.keras.seeded import seeded_model
 
-        return seeded(seed, keras, **sizes)
+        return seeded_model(seed, keras, **sizes)
 
     def by_file() -> Any:
-        return file_of(kind, net).model(specs(**sizes).arrays(seed), **sizes)
+        return load_implementation(kind, net).model(specs(**sizes).arrays(seed), **sizes)
 
     return {"keras": by_keras}.get(kind, by_file)()
 
 
-def file_of(kind: str, net: str) -> Any:
+def load_implementation(kind: str, net: str) -> Any:
     """The module of a framework's implementation of a net."""
     return import_module(f"assay.workloads.models.{kind}.{net}")
 
 
-def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **options: int) -> dict[str, int]:
+def size_options(
+    sizes: Mapping[str, Mapping[str, int]], size: str, **options: int
+) -> dict[str, int]:
     """The numbers of a size, replaced by options that are not 0."""
     return {**sizes[size], **{key: value for key, value in options.items() if value}}
 
 
-def counts(name: str, text: str, how_many: int) -> tuple[int, ...]:
+def parse_counts(name: str, text: str, how_many: int) -> tuple[int, ...]:
     """`3-4-6-3` → four numbers."""
     parts = text.split("-")
     if len(parts) != how_many or not all(part.isdecimal() and int(part) for part in parts):
@@ -78,12 +80,12 @@ def counts(name: str, text: str, how_many: int) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def at_least(name: str, value: int, smallest: int, why: str) -> None:
+def check_at_least(name: str, value: int, smallest: int, why: str) -> None:
     if value < smallest:
         raise UsageError(f"{name} is {value}, but has to be {smallest} or more.", hint=why)
 
 
-def divides(name: str, value: int, whole_name: str, whole: int) -> None:
+def check_divides(name: str, value: int, whole_name: str, whole: int) -> None:
     if whole % value:
         raise UsageError(
             f"{whole_name} is {whole}, which {name}={value} does not divide.",
@@ -91,7 +93,7 @@ def divides(name: str, value: int, whole_name: str, whole: int) -> None:
         )
 
 
-def pictures(size: int, shape: tuple[int, ...], classes: int, seed: int) -> tuple[Any, Any]:
+def random_images(size: int, shape: tuple[int, ...], classes: int, seed: int) -> tuple[Any, Any]:
     """Images or vectors in [-1, 1) and labels. Never zeros, which need less power."""
     import numpy as np
 

@@ -19,18 +19,18 @@ from typing import Any
 
 import msgspec
 
-from assay.core.settings import KEPT_WEIGHTS
+from assay.core.settings import CACHED_WEIGHTS
 
-MOST = 4 << 30  # bytes of all files, so that a study of many sizes does not fill the disk
+MAX_BYTES = 4 << 30  # bytes of all files, so that a study of many sizes does not fill the disk
 _CHECKSUM = 4  # bytes
 
 Shapes = Mapping[str, tuple[int, ...]]
 Draw = Callable[[], Iterator[Any]]  # arrays of float32, one for each shape
 
 
-def once(shapes: Shapes, seed: int, draw: Draw) -> Iterator[tuple[str, Any]]:
+def load_or_draw(shapes: Shapes, seed: int, draw: Draw) -> Iterator[tuple[str, Any]]:
     """Each name with its array, as `draw` returns it, from the cache if possible."""
-    folder = os.environ.get(KEPT_WEIGHTS)
+    folder = os.environ.get(CACHED_WEIGHTS)
     if not folder:
         yield from zip(shapes, draw(), strict=True)
         return
@@ -41,7 +41,7 @@ def once(shapes: Shapes, seed: int, draw: Draw) -> Iterator[tuple[str, Any]]:
         yield next(names), values
         read += 1
     if read < len(shapes):
-        rest = islice(_keeping(path, draw, _size(shapes)), read, None)
+        rest = islice(_draw_and_store(path, draw, _size(shapes)), read, None)
         yield from zip(names, rest, strict=True)
 
 
@@ -74,11 +74,11 @@ def _read(path: Path, shapes: Shapes) -> Iterator[Any]:
             yield values
 
 
-def _keeping(path: Path, draw: Draw, size: int) -> Iterator[Any]:
+def _draw_and_store(path: Path, draw: Draw, size: int) -> Iterator[Any]:
     """Draw arrays and write them to the cache; a full disk only prevents the file."""
     file: _WeightFile | None = None
     with suppress(OSError):
-        if size + sum(other.stat().st_size for other in path.parent.iterdir()) <= MOST:
+        if size + sum(other.stat().st_size for other in path.parent.iterdir()) <= MAX_BYTES:
             file = _WeightFile(path)
     try:
         for values in draw():

@@ -16,7 +16,7 @@ from assay.workloads.models import weight_cache
 Shape = tuple[int, ...]
 
 
-class Listing:
+class WeightSpecs:
     """Collected layer by layer; `places` is how often a kernel is applied to one item."""
 
     def __init__(self) -> None:
@@ -78,10 +78,10 @@ class Listing:
 
     def arrays(self, seed: int) -> dict[str, Any]:
         with phases.during("weights"):
-            return dict(drawn(self.shapes, seed))
+            return dict(draw_weights(self.shapes, seed))
 
 
-def drawn(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Any]]:
+def draw_weights(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Any]]:
     """Weights drawn by their role; none is constant 0 or 1."""
 
     def draw() -> Iterator[Any]:
@@ -95,7 +95,7 @@ def drawn(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Any]]:
             values += low
             yield values
 
-    return weight_cache.once(shapes, seed, draw)
+    return weight_cache.load_or_draw(shapes, seed, draw)
 
 
 def _range(name: str, shape: Shape) -> tuple[float, float]:

@@ -44,9 +44,9 @@ def model(net: Net, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
         left, averages, values = iter(params), Averages(state, key is not None), inputs
         for layer in net.layers:
             if isinstance(layer, Conv | Dense):
-                values = _weighted(layer, next(left), values, data_format)
+                values = _linear(layer, next(left), values, data_format)
             elif isinstance(layer, Norm):
-                values = _normed(layer, next(left)["beta"], averages, values, data_format)
+                values = _batch_norm(layer, next(left)["beta"], averages, values, data_format)
             elif isinstance(layer, Dropout):
                 if key is not None:
                     key, dropout_key = jax.random.split(key)
@@ -91,7 +91,7 @@ class Averages:
         return batch
 
 
-def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) -> Any:
+def _linear(layer: Conv | Dense, weights: Any, values: Any, data_format: str) -> Any:
     from jax import lax
 
     kernel, bias = weights["kernel"], weights["bias"]
@@ -104,7 +104,7 @@ def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) 
     return outputs + (bias if axes == "NHWC" else bias[:, None, None])
 
 
-def _normed(
+def _batch_norm(
     norm: Norm,
     offset: Any,
     averages: Averages,

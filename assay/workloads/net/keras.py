@@ -16,8 +16,8 @@ from assay.workloads.net.layers import (
     Dropout,
     Flatten,
     Layer,
+    LayerPosition,
     Norm,
-    Placed,
     Pool,
     Residual,
     ScaledNorm,
@@ -30,27 +30,29 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     """Layers are named as their weights; a net with branches is a functional model."""
     import keras
 
-    from assay.workloads.models.keras.seeded import initialised_later
+    from assay.workloads.models.keras.seeded import no_random_initializers
 
     shape = net.input_shape
     if len(shape) == 3 and keras.config.image_data_format() == "channels_first":
         shape = (shape[2], *shape[:2])
-    with initialised_later():
-        built = _built(net, keras.Input(shape))
+    with no_random_initializers():
+        built = _build(net, keras.Input(shape))
     _assign(built, arrays)
     return built
 
 
-def _built(net: Net, inputs: Any) -> Any:
+def _build(net: Net, inputs: Any) -> Any:
     import keras
 
     positions = iter(net.positions())
     if any(isinstance(layer, Residual) for layer in net.layers):
         return keras.Model(inputs, _through(net.layers, inputs, positions))
-    return keras.Sequential([inputs, *(part for position in positions for part in _made(position))])
+    return keras.Sequential(
+        [inputs, *(part for position in positions for part in _layers_at(position))]
+    )
 
 
-def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> Any:
+def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[LayerPosition]) -> Any:
     """Call the layers one after the other, creating them in the order of `left`."""
     from keras import layers as kinds
 
@@ -59,7 +61,7 @@ def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> 
             body = _through(layer.body, values, left)
             values = kinds.add([body, _through(layer.shortcut, values, left)])
         else:
-            for part in _made(next(left)):
+            for part in _layers_at(next(left)):
                 values = part(values)
     return values
 
@@ -70,7 +72,7 @@ def _assign(model: Any, arrays: Mapping[str, Any]) -> None:
         next(own for own in model.get_layer(layer).weights if own.name == variable).assign(array)
 
 
-def _made(position: Placed) -> Iterator[Any]:
+def _layers_at(position: LayerPosition) -> Iterator[Any]:
     """A layer, after a padding layer if it pads by a number."""
     from keras import layers
 
@@ -79,10 +81,10 @@ def _made(position: Placed) -> Iterator[Any]:
             if padding:
                 yield layers.ZeroPadding2D(padding)
     kwargs = {"name": position.name} if position.name else {}
-    yield _weighted(position.layer, kwargs) if position.name else _plain(position.layer)
+    yield _weight_layer(position.layer, kwargs) if position.name else _plain(position.layer)
 
 
-def _weighted(layer: Layer, kwargs: dict[str, str]) -> Any:
+def _weight_layer(layer: Layer, kwargs: dict[str, str]) -> Any:
     from keras import layers
 
     match layer:

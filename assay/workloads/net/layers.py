@@ -106,7 +106,7 @@ _KINDS = {
 }
 
 
-class Placed(NamedTuple):
+class LayerPosition(NamedTuple):
     """A layer at its position in a net."""
 
     layer: Layer
@@ -115,18 +115,20 @@ class Placed(NamedTuple):
     after: Shape
 
 
-def placed(layers: tuple[Layer, ...], shape: Shape, counts: dict[str, int]) -> Iterator[Placed]:
+def layer_positions(
+    layers: tuple[Layer, ...], shape: Shape, counts: dict[str, int]
+) -> Iterator[LayerPosition]:
     """Every layer in order of creation, with those in residual blocks, without the blocks."""
     for layer in layers:
         if isinstance(layer, Residual):
-            yield from placed(layer.body, shape, counts)
-            yield from placed(layer.shortcut, shape, counts)
+            yield from layer_positions(layer.body, shape, counts)
+            yield from layer_positions(layer.shortcut, shape, counts)
             shape = after(layer, shape)
             continue
         kind = _KINDS.get(type(layer), "")
         if kind:
             counts[kind] = counts.get(kind, 0) + 1
-        position = Placed(
+        position = LayerPosition(
             layer, f"{kind}_{counts[kind]}" if kind else "", shape, after(layer, shape)
         )
         yield position
@@ -155,11 +157,14 @@ def variables(layer: Layer, shape: Shape) -> dict[str, Shape]:
 def after(layer: Layer, shape: Shape) -> Shape:
     match layer:
         case Conv():
-            return (*_slid(shape, layer.kernel, layer.padding, layer.stride), layer.filters)
+            return (
+                *_window_positions(shape, layer.kernel, layer.padding, layer.stride),
+                layer.filters,
+            )
         case Depthwise():
-            return (*_slid(shape, layer.kernel, layer.padding, layer.stride), shape[-1])
+            return (*_window_positions(shape, layer.kernel, layer.padding, layer.stride), shape[-1])
         case Pool():
-            return (*_slid(shape, layer.size, "valid", layer.step), shape[-1])
+            return (*_window_positions(shape, layer.size, "valid", layer.step), shape[-1])
         case Dense():
             return (layer.units,)
         case Flatten():
@@ -182,7 +187,7 @@ def multiply_adds(layer: Layer, before: Shape, after: Shape) -> int:
     return 0
 
 
-def _slid(shape: Shape, size: int, padding: str | int, stride: int) -> Shape:
+def _window_positions(shape: Shape, size: int, padding: str | int, stride: int) -> Shape:
     """Rows and columns of the output of a sliding window."""
     if padding == "same":
         return tuple(-(-side // stride) for side in shape[:2])

@@ -20,11 +20,11 @@ from assay.workloads.net.layers import (
     NO_FUSED,
     Flatten,
     Layer,
-    Placed,
+    LayerPosition,
     Shape,
     after,
+    layer_positions,
     multiply_adds,
-    placed,
     variables,
 )
 
@@ -46,9 +46,9 @@ class Net(msgspec.Struct, frozen=True):
             shapes.append(after(layer, shapes[-1]))
         return shapes
 
-    def positions(self) -> list[Placed]:
+    def positions(self) -> list[LayerPosition]:
         """Every layer with its name and shapes, in order of creation."""
-        return list(placed(self.layers, self.input_shape, {}))
+        return list(layer_positions(self.layers, self.input_shape, {}))
 
     def weight_shapes(self) -> dict[str, Shape]:
         """`<layer>_<n>/<variable>` → shape, in order of creation."""
@@ -65,7 +65,7 @@ class Net(msgspec.Struct, frozen=True):
     def parameters(self) -> int:
         """Number of trained ones."""
         return sum(
-            math.prod(shape) for name, shape in self.weight_shapes().items() if trained(name)
+            math.prod(shape) for name, shape in self.weight_shapes().items() if is_trained(name)
         )
 
     def multiply_adds(self) -> int:
@@ -148,10 +148,10 @@ def weights(net: Net, seed: int) -> dict[str, Any]:
             values += low
             yield values
 
-    return dict(weight_cache.once(shapes, seed, draw))
+    return dict(weight_cache.load_or_draw(shapes, seed, draw))
 
 
-def trained(name: str) -> bool:
+def is_trained(name: str) -> bool:
     """Whether a weight of this name is trained: running averages are not."""
     return not name.partition("/")[2].startswith("moving_")
 

@@ -45,11 +45,15 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
             averages = iter(self.averages)
             for layer in net.layers:
                 if isinstance(layer, Conv | Dense):
-                    values = _weighted(layer, next(left), next(left), values, data_format)
+                    values = _linear(layer, next(left), next(left), values, data_format)
                 elif isinstance(layer, Norm):
                     last, batch = data_format == "channels_last", training or not layer.running
-                    norm = _Normed(layer, next(left), next(averages), last)
-                    values = norm.normalize_by_batch(values, training) if batch else norm.normalize_by_averages(values)
+                    norm = _BatchNorm(layer, next(left), next(averages), last)
+                    values = (
+                        norm.normalize_by_batch(values, training)
+                        if batch
+                        else norm.normalize_by_averages(values)
+                    )
                 elif isinstance(layer, Dropout):
                     values = tf.nn.dropout(values, layer.rate) if training else values
                 else:
@@ -59,7 +63,7 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     return Network()
 
 
-def _weighted(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_format: str) -> Any:
+def _linear(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_format: str) -> Any:
     import tensorflow as tf
 
     if isinstance(layer, Dense):
@@ -69,7 +73,7 @@ def _weighted(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_for
     return tf.nn.bias_add(outputs, bias, data_format=axes)
 
 
-class _Normed:
+class _BatchNorm:
     """A batch norm, by single operations or TensorFlow's fused one."""
 
     def __init__(self, norm: Norm, offset: Any, averages: Any, last: bool) -> None:

@@ -18,8 +18,8 @@ from assay.workloads.net.layers import (
     Dropout,
     Flatten,
     Layer,
+    LayerPosition,
     Norm,
-    Placed,
     Pool,
     Residual,
     ScaledNorm,
@@ -56,13 +56,13 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     with torch.no_grad():
         for name, array in arrays.items():
             layer, _, variable = name.partition("/")
-            values = _turned(layer, array, flattened.get(layer, ()))
+            values = _to_torch_layout(layer, array, flattened.get(layer, ()))
             _variable(modules[layer], variable).copy_(torch.from_numpy(values))
     return network
 
 
 def _sequence(
-    layers: tuple[Layer, ...], left: Iterator[Placed], modules: dict[str, Any]
+    layers: tuple[Layer, ...], left: Iterator[LayerPosition], modules: dict[str, Any]
 ) -> nn.Sequential:
     """Built in order of creation; those with weights are put into `modules` by name."""
     children = []
@@ -72,13 +72,13 @@ def _sequence(
             children.append(Sum(body, _sequence(layer.shortcut, left, modules)))
             continue
         position = next(left)
-        children.append(_weighted(position) if position.name else _plain(layer))
+        children.append(_weight_layer(position) if position.name else _plain(layer))
         if position.name:
             modules[position.name] = children[-1]
     return nn.Sequential(*children)
 
 
-def _weighted(position: Placed) -> nn.Module:
+def _weight_layer(position: LayerPosition) -> nn.Module:
     channels = position.before[-1]
     match position.layer:
         case Conv(filters, kernel, padding, stride, bias):
@@ -115,7 +115,7 @@ def _variable(module: Any, name: str) -> Any:
     return getattr(module, _NAMES.get(name, name))
 
 
-def _turned(layer: str, array: Any, flattened: Shape) -> Any:
+def _to_torch_layout(layer: str, array: Any, flattened: Shape) -> Any:
     """In torch's order of axes, in which a depthwise kernel's channels are its outputs."""
     if array.ndim == 4:
         depthwise = layer.startswith("depthwise")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.core.corrupt import BROKEN
+from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import UsageError
 from assay.formats.onnx_header import ModelInput
 
@@ -28,7 +28,7 @@ _TORCH_TYPES = {
 }
 
 
-def program(path: Path) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
+def program_inputs(path: Path) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
     """Of torch.export: the inputs, and the sizes of free axes at export."""
     document = _member(path, r"(^|/)models/[^/]+\.json$|serialized_exported_program\.json$")
     try:
@@ -52,11 +52,11 @@ def program(path: Path) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
             for name in names
         )
     except (KeyError, TypeError) as error:
-        raise _damaged(path, f"it has no {error}") from None
-    return _with_own_names(inputs, usual)
+        raise _damage_error(path, f"it has no {error}") from None
+    return _rename_axes(inputs, usual)
 
 
-def _with_own_names(
+def _rename_axes(
     inputs: tuple[ModelInput, ...], usual: dict[str, int]
 ) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
     """Rename symbols such as s27 by the first input and axis that has them."""
@@ -102,12 +102,12 @@ def _member(path: Path, pattern: str) -> Any:
         with zipfile.ZipFile(path) as archive:
             name = next((member for member in archive.namelist() if re.search(pattern, member)), "")
             if not name:
-                raise _damaged(path, "it has no description of a model")
+                raise _damage_error(path, "it has no description of a model")
             return json.loads(archive.read(name))
-    except BROKEN as error:
-        raise _damaged(path, str(error)) from None
+    except DAMAGED_HINT as error:
+        raise _damage_error(path, str(error)) from None
 
 
-def _damaged(path: Path, why: str) -> UsageError:
+def _damage_error(path: Path, why: str) -> UsageError:
     what = "program of torch.export" if path.suffix == ".pt2" else "model saved by Keras"
     return UsageError(f"{path} is no {what}, or not all of one ({why}).", hint="Save it again.")

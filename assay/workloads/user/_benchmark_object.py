@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 from assay.core.files import user_path
 from assay.core.records import Value
 from assay.core.sessions import Examples, Job
-from assay.workloads.user.benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
+from assay.workloads.user.benchmark_class import ATTRIBUTES, HPVM, MethodNames, check_methods
 
 SPLITS = ("train", "test", "tune")
 # Attributes with paths of weights; `trained` chooses the first that exists.
@@ -22,10 +22,10 @@ WEIGHTS = ("weights", "keras_model_file", "reload_dir")
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-class Made:
+class BenchmarkObject:
     """An object of the class with its data, which is loaded once."""
 
-    def __init__(self, thing: Any, naming: Naming) -> None:
+    def __init__(self, thing: Any, naming: MethodNames) -> None:
         self.thing, self.naming = thing, naming
         self.load: Callable[[], dict[str, tuple[Any, Any]]] = cache(self._load)
 
@@ -86,7 +86,7 @@ class Made:
     def _split(self, split: str) -> tuple[Any, Any]:
         splits = self.load()
         if split not in splits:
-            raise unknown("split", split, splits)
+            raise unknown_name_error("split", split, splits)
         return splits[split]
 
     def _load(self) -> dict[str, tuple[Any, Any]]:
@@ -109,7 +109,7 @@ class Made:
         return dict(zip(SPLITS, pairs, strict=False))
 
 
-def made(kind: type, naming: Naming) -> Made:
+def make_object(kind: type, naming: MethodNames) -> BenchmarkObject:
     """Create an object; the constructor gets those of HPVM's arguments that are known."""
     check_methods(kind.__name__, naming, set(dir(kind)))
     settings = _settings(kind)
@@ -122,10 +122,10 @@ def made(kind: type, naming: Naming) -> Made:
                 f"The benchmark class {kind.__name__} needs '{name}', which is not given.",
                 hint=f"Give it a default, or the class an attribute {name}.",
             )
-    return Made(kind(**kwargs), naming)
+    return BenchmarkObject(kind(**kwargs), naming)
 
 
-def job(benchmark: Made, batch_size: int, weights: str) -> Job:
+def job(benchmark: BenchmarkObject, batch_size: int, weights: str) -> Job:
     model = benchmark.model()
     if weights:
         from assay.weights import keras as _keras

@@ -28,7 +28,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 Making = Literal["call", "methods", "itself"]
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class DefinitionInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A function or class of a file."""
 
     making: Making
@@ -38,18 +38,18 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     example: Literal["", "value", "function"] = ""  # the kind of example in its file
 
 
-def look_at(definition: Definition, tree: ast.Module, file: str) -> Found:
+def inspect_definition(definition: Definition, tree: ast.Module, file: str) -> DefinitionInfo:
     if isinstance(definition, ast.FunctionDef):
-        itself = bool(_required(definition))
-        kinds = _imported(tree)
+        itself = bool(_required_arguments(definition))
+        kinds = _imported_kinds(tree)
         kinds = tuple(kind for kind in kinds if kind in PURE) if itself else kinds
-        return _found(
+        return _make_info(
             definition, tree, "itself" if itself else "call", kinds or PLAIN, [definition]
         )
     methods = {part.name: part for part in definition.body if isinstance(part, ast.FunctionDef)}
     makers = {kind: methods[kind] for kind in KINDS if kind in methods}
     if makers:
-        return _found(definition, tree, "methods", tuple(makers), list(makers.values()))
+        return _make_info(definition, tree, "methods", tuple(makers), list(makers.values()))
     kind = _class_kind(definition, tree, set())
     if not kind:
         raise UsageError(
@@ -59,21 +59,21 @@ def look_at(definition: Definition, tree: ast.Module, file: str) -> Found:
             "builds your model, as in: def keras(self, units=64): …",
         )
     made_by: Definition = methods.get("__init__", definition)
-    _refuse_required(definition.name, file, made_by)
-    return _found(definition, tree, "call", (kind,), [made_by])
+    _check_defaults(definition.name, file, made_by)
+    return _make_info(definition, tree, "call", (kind,), [made_by])
 
 
-def _found(
+def _make_info(
     definition: Definition,
     tree: ast.Module,
     making: Making,
     kinds: tuple[str, ...],
     makers: Sequence[Definition],
-) -> Found:
+) -> DefinitionInfo:
     params: dict[str, Value] = {}
     for maker in makers if making != "itself" else []:
         params |= _defaults(maker)
-    return Found(
+    return DefinitionInfo(
         making=making,
         kinds=kinds,
         params=params,
@@ -82,8 +82,8 @@ def _found(
     )
 
 
-def _refuse_required(name: str, file: str, maker: Definition) -> None:
-    missing = _required(maker)
+def _check_defaults(name: str, file: str, maker: Definition) -> None:
+    missing = _required_arguments(maker)
     if missing:
         raise UsageError(
             f"{name} in {file} cannot be built: {missing[0]} has no default.",
@@ -95,12 +95,12 @@ def _example(definition: Definition, tree: ast.Module) -> Literal["", "value", "
     """Its own, in the class or set on the name, else the file's."""
     own = definition.body if isinstance(definition, ast.ClassDef) else []
     for body, target in ((own, "example"), (tree.body, f"{definition.name}.example")):
-        if form := _named(body, target):
+        if form := _example_form(body, target):
             return form
-    return _named(tree.body, "example")
+    return _example_form(tree.body, "example")
 
 
-def _named(body: list[ast.stmt], name: str) -> Literal["", "value", "function"]:
+def _example_form(body: list[ast.stmt], name: str) -> Literal["", "value", "function"]:
     for part in body:
         if isinstance(part, ast.FunctionDef) and part.name == name:
             return "function"
@@ -120,7 +120,7 @@ def _class_kind(definition: ast.ClassDef, tree: ast.Module, seen: set[str]) -> s
         else:
             kind = _BELONGS.get(origins.get(root, ""), "")
             unknown = root in origins and origins[root] not in _BELONGS
-            kind = next(iter(_imported(tree)), "") if unknown else kind
+            kind = next(iter(_imported_kinds(tree)), "") if unknown else kind
         if kind in MODELS:
             return kind
     return ""
@@ -138,13 +138,13 @@ def _origins(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, (part.module or "").partition(".")[0]
 
 
-def _imported(tree: ast.Module) -> tuple[str, ...]:
+def _imported_kinds(tree: ast.Module) -> tuple[str, ...]:
     """The frameworks of a plain function: those that its file imports, else plain Python."""
     belong = {_BELONGS.get(package, "") for _, package in _origins(tree)}
     return tuple(kind for kind in KINDS if kind in belong) or PLAIN
 
 
-def _required(maker: Definition) -> list[str]:
+def _required_arguments(maker: Definition) -> list[str]:
     """Arguments without a default that assay does not supply."""
     if isinstance(maker, ast.ClassDef):  # a dataclass, such as a module of flax
         fields = [part for part in maker.body if isinstance(part, ast.AnnAssign)]

@@ -115,7 +115,7 @@ def _lines(text: str) -> None:
 
 
 def _json_lines(text: str) -> None:
-    for _, inner in _texts(_loaded(text), ""):
+    for _, inner in _texts(_load_json(text), ""):
         _line(inner)
 
 
@@ -132,7 +132,7 @@ def _operator(text: str) -> str:
 
 def _tree(text: str) -> None:
     """A tree of inputs: torch imports the names of enumerations and default factories."""
-    match _loaded(text):
+    match _load_json(text):
         case [int(), dict() as tree]:
             _branch(tree)
         case _:
@@ -144,7 +144,7 @@ def _branch(tree: Any) -> None:
         raise RefusedError(f"its inputs or outputs are in {_short(str(tree))}")
     context = tree.get("context")
     if isinstance(context, str) and not _IDENTIFIER.fullmatch(context):
-        context = None if _WORD.fullmatch(context) and "." in context else _loaded(context)
+        context = None if _WORD.fullmatch(context) and "." in context else _load_json(context)
     for part in context if isinstance(context, list) else [context]:
         if not isinstance(part, str | int | None):
             raise RefusedError(f"its inputs or outputs need {_short(str(part))}")
@@ -155,7 +155,7 @@ def _branch(tree: Any) -> None:
 
 def _expression(text: str) -> None:
     """A size, which torch passes to sympy, which evaluates it."""
-    for node in ast.walk(_parsed(text)):
+    for node in ast.walk(_parse(text)):
         match node:
             case ast.Call(func=ast.Name()) | ast.keyword(value=ast.Constant()):
                 pass
@@ -163,18 +163,18 @@ def _expression(text: str) -> None:
                 pass
             case ast.Constant(value=str(inner)):  # sympy may evaluate it again
                 if not _IDENTIFIER.fullmatch(inner) and not _NUMBER.fullmatch(inner):
-                    raise _refused(text)
+                    raise _refusal(text)
             case ast.Constant():
                 pass
             case _ if not isinstance(node, _EXPRESSIONS):
-                raise _refused(text)
+                raise _refusal(text)
 
 
 def _guard(text: str) -> None:
     """A condition on sizes of inputs, of which torch makes a function."""
-    for node in ast.walk(_parsed(text)):
+    for node in ast.walk(_parse(text)):
         if not isinstance(node, _EXPRESSIONS) and not _compares_sizes(node):
-            raise _refused(text)
+            raise _refusal(text)
 
 
 def _compares_sizes(node: ast.AST) -> bool:
@@ -192,23 +192,23 @@ def _compares_sizes(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def _parsed(text: str) -> ast.Expression:
+def _parse(text: str) -> ast.Expression:
     if not _FORMULA.fullmatch(text):
-        raise _refused(text)
+        raise _refusal(text)
     try:
         return ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _refused(text) from None
+        raise _refusal(text) from None
 
 
-def _loaded(text: str) -> Any:
+def _load_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise RefusedError(f"it has a text that is no JSON: {_short(text)}") from None
 
 
-def _refused(text: str) -> RefusedError:
+def _refusal(text: str) -> RefusedError:
     return RefusedError(f"it has an expression that is more than sizes: {_short(text)}")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from assay.core.corrupt import BROKEN
+from assay.core.corrupt import DAMAGED_HINT
 from assay.workloads.user._program_text import RefusedError, check_description, check_words
 
 FORCE, FORCE_NOT = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
@@ -65,7 +65,7 @@ def check_archive(path: str) -> None:
             for name, kind in kinds.items():
                 if kind in _CHECKS:
                     _CHECKS[kind](_read(archive, name))
-    except BROKEN as error:
+    except DAMAGED_HINT as error:
         raise RefusedError(f"it is no readable archive: {error}") from None
 
 

@@ -17,7 +17,7 @@ from assay.workloads.user._torch_archive import check_archive, reason_of, weight
 
 
 def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:
-    program = _loaded(path) if trust else _loaded_as_data(path)
+    program = _load(path) if trust else _load_as_data(path)
     args, kwargs = program.example_inputs or ((), {})
     leaves, structure = _pytree.tree_flatten((args, kwargs))
     if len(leaves) != len(shapes):
@@ -25,7 +25,7 @@ def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:
             f"{path} was saved without the inputs it was exported with.",
             hint="torch.export.save keeps them; export it again with this torch.",
         )
-    tensors = [_sized(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
+    tensors = [_resize(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
     args, kwargs = _pytree.tree_unflatten(tensors, structure)
     return Job(
         model=_Program(program.module(), len(args), tuple(kwargs)),
@@ -37,12 +37,12 @@ def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:
     )
 
 
-def _loaded_as_data(path: str) -> Any:
+def _load_as_data(path: str) -> Any:
     """Without running code of its author: a file with more than data is refused."""
     try:
         check_archive(path)
         with weights_only():
-            return _loaded(path)
+            return _load(path)
     except RefusedError as error:
         reason = str(error)
     except pickle.UnpicklingError as error:
@@ -53,7 +53,7 @@ def _loaded_as_data(path: str) -> Any:
     )
 
 
-def _loaded(path: str) -> Any:
+def _load(path: str) -> Any:
     try:
         return torch.export.load(path)
     except (RuntimeError, ValueError, KeyError, AttributeError, TypeError) as error:
@@ -64,7 +64,7 @@ def _loaded(path: str) -> Any:
         ) from None
 
 
-def _sized(tensor: Any, shape: tuple[int, ...]) -> Any:
+def _resize(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Repeat or cut its values along every axis of another size, so that tokens stay within their
     table."""
     for axis, size in enumerate(shape):

@@ -26,7 +26,7 @@ ATTRIBUTES = (
 )
 
 
-class Naming(NamedTuple):
+class MethodNames(NamedTuple):
     """Names of the methods."""
 
     build: str
@@ -35,8 +35,8 @@ class Naming(NamedTuple):
     data_format: str  # of images
 
 
-OWN = Naming("build_model", "load_data", "train", "")
-HPVM = Naming("buildModel", "data_preprocess", "trainModel", "channels_first")
+OWN = MethodNames("build_model", "load_data", "train", "")
+HPVM = MethodNames("buildModel", "data_preprocess", "trainModel", "channels_first")
 
 
 class BenchmarkClass(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class BenchmarkClass(msgspec.Struct, frozen=True):
     path: Path
     name: str
     summary: str
-    naming: Naming
+    naming: MethodNames
     attributes: Mapping[str, Value]  # those with literal values
     trains_itself: bool
     module: Callable[[Path], Any]
@@ -81,7 +81,9 @@ class BenchmarkClass(msgspec.Struct, frozen=True):
     def _job(self, batch_size: int, seed: int, weights: str) -> Job:
         from assay.workloads.user import _benchmark_object
 
-        benchmark = _benchmark_object.made(getattr(self.module(self.path), self.name), self.naming)
+        benchmark = _benchmark_object.make_object(
+            getattr(self.module(self.path), self.name), self.naming
+        )
         return _benchmark_object.job(benchmark, batch_size, weights)
 
 
@@ -113,7 +115,7 @@ def benchmark_class(
     )
 
 
-def check_methods(name: str, way: Naming, methods: set[str]) -> None:
+def check_methods(name: str, way: MethodNames, methods: set[str]) -> None:
     for needed, example in ((way.build, "the Keras model"), (way.data, "the images and labels")):
         if needed not in methods:
             raise UsageError(
@@ -122,7 +124,7 @@ def check_methods(name: str, way: Naming, methods: set[str]) -> None:
             )
 
 
-def _naming(family: list[ast.ClassDef]) -> Naming | None:
+def _naming(family: list[ast.ClassDef]) -> MethodNames | None:
     """By its methods; None: it is no benchmark class."""
     methods = {name for part in family for name in _methods(part)}
     return next((way for way in (OWN, HPVM) if methods & {way.build, way.data}), None)

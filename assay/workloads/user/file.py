@@ -17,12 +17,18 @@ from typing import Any
 import msgspec
 
 from assay.core import phases
-from assay.core.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown_name_error
 from assay.core.files import user_path
-from assay.core.loading import loading
+from assay.core.loading import load_user_file
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
-from assay.workloads.user._inspect import MODELS, PLAIN, Definition, Found, look_at
+from assay.workloads.user._inspect import (
+    MODELS,
+    PLAIN,
+    Definition,
+    DefinitionInfo,
+    inspect_definition,
+)
 from assay.workloads.user.benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
 
 BATCH_SIZE = 32  # default of models; a plain function handles one item per call
@@ -33,7 +39,7 @@ class FileWorkload(msgspec.Struct, frozen=True):
 
     path: Path
     name: str
-    definition: Found
+    definition: DefinitionInfo
     params: Mapping[str, Value]
     version: str = "1"
 
@@ -81,16 +87,16 @@ def from_file(text: str) -> FileWorkload | BenchmarkClass:
         part.name: part for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)
     }
     if name not in definitions:
-        raise unknown(f"function or class in {file}", name, definitions)
+        raise unknown_name_error(f"function or class in {file}", name, definitions)
     chosen = definitions[name]
     if isinstance(chosen, ast.ClassDef) and is_benchmark(chosen, tree):
         return benchmark_class(path, tree, chosen, _module)
-    definition = look_at(chosen, tree, file)
+    definition = inspect_definition(chosen, tree, file)
     params = {"batch_size": _batch_size(definition), "seed": 0, **definition.params}
     return FileWorkload(path=path, name=name, definition=definition, params=params)
 
 
-def _batch_size(definition: Found) -> int:
+def _batch_size(definition: DefinitionInfo) -> int:
     """0: that of the example."""
     if definition.kinds == PLAIN:
         return 1
@@ -116,6 +122,6 @@ def _module(path: Path) -> Any:
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
-    with loading(str(path)), phases.during("import"):
+    with load_user_file(str(path)), phases.during("import"):
         spec.loader.exec_module(module)
     return module

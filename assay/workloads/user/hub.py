@@ -70,7 +70,7 @@ class HubWorkload(msgspec.Struct, frozen=True):
 
     def _load_package(self) -> Any:
         try:
-            load()  # all of them import it
+            load_torchvision()  # all of them import it
             return import_module(f"assay.workloads.user.hub_{self.hub}")
         # a package built for another torch: "undefined symbol …"
         except (ImportError, RuntimeError, OSError) as error:
@@ -98,7 +98,7 @@ _MISSING = "operator torchvision::nms does not exist"
 _declared: list[Any] = []  # declarations live as long as their library
 
 
-def load() -> None:
+def load_torchvision() -> None:
     """Import torchvision, if it is installed."""
     if importlib.util.find_spec("torchvision") is None:
         return

@@ -124,18 +124,18 @@ def _loss(
     """Of the next token, each token or the class, by the purpose of the model; else the mean."""
     purpose = (config.architectures or [""])[0] or ""
     if purpose.endswith(("ForCausalLM", "LMHeadModel")):
-        return _next_token, inputs["input_ids"], ""
+        return _next_token_loss, inputs["input_ids"], ""
     if purpose.endswith("ForMaskedLM"):
-        return _of_classes, inputs["input_ids"], ""
+        return _class_loss, inputs["input_ids"], ""
     if purpose.endswith("Classification") and "Token" not in purpose:
         rows = len(next(iter(inputs.values())))
-        return _of_classes, torch.randint(0, config.num_labels, (rows,), generator=random), ""
+        return _class_loss, torch.randint(0, config.num_labels, (rows,), generator=random), ""
     return "mean", (), "its loss is the mean of the outputs"
 
 
-def _next_token(outputs: Any, tokens: torch.Tensor) -> torch.Tensor:
+def _next_token_loss(outputs: Any, tokens: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(outputs.logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def _of_classes(outputs: Any, labels: torch.Tensor) -> torch.Tensor:
+def _class_loss(outputs: Any, labels: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(outputs.logits.flatten(0, -2), labels.flatten())

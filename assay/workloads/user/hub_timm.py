@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import timm
 
-from assay.core.errors import unknown
+from assay.core.errors import unknown_name_error
 from assay.core.records import Value
 from assay.core.sessions import Job
 from assay.workloads.user import hub_images
@@ -16,7 +16,7 @@ LISTED = "timm.list_models() has all names."
 
 def job(name: str, params: Mapping[str, Value]) -> Job:
     if not timm.is_model(name):
-        raise unknown("model in timm", name, timm.list_models(), LISTED)
+        raise unknown_name_error("model in timm", name, timm.list_models(), LISTED)
     known = timm.get_pretrained_cfg(name)
     side = int(params["image_size"]) or int(known.input_size[-1])
     # models with a position for every patch are built for one size; others take any

@@ -13,7 +13,7 @@ from assay.core.sessions import Job
 
 
 def job(path: str, inputs: Mapping[str, Any], seed: int) -> Job:
-    model = loaded(path)
+    model = load_model(path)
     if not inputs:
         return Job(model=model)  # the backend makes inputs from its shapes
     random = np.random.default_rng([seed, 2])
@@ -34,7 +34,7 @@ def job(path: str, inputs: Mapping[str, Any], seed: int) -> Job:
     )
 
 
-def loaded(path: str) -> Any:
+def load_model(path: str) -> Any:
     try:
         return keras.models.load_model(path, compile=False)
     # errors of Keras, h5py and zipfile for a file without a complete model

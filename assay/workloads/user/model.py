@@ -70,16 +70,16 @@ def arguments(maker: Callable[..., Any], kind: str, params: Mapping[str, Value])
 
 def inputs_of(bare: Bare) -> Any:
     """The example in the file, or None."""
-    example = _named(bare, "example")
+    example = _attribute(bare, "example")
     for name in _framework(bare.kind).EXAMPLES:
         example = getattr(bare.model, name, None) if example is None else example
     if example is None:
         return None
     if callable(example) and not hasattr(example, "shape"):
-        return _checked(_called(example, bare), bare)
-    leaves = _checked(example, bare)
+        return _to_arrays(_call(example, bare), bare)
+    leaves = _to_arrays(example, bare)
     size = int(bare.params.get("batch_size", 0))
-    return _each(leaves, lambda leaf: _of_rows(leaf, size)) if size else leaves
+    return _map_arrays(leaves, lambda leaf: _resize_rows(leaf, size)) if size else leaves
 
 
 def _framework(kind: str) -> Any:
@@ -87,7 +87,7 @@ def _framework(kind: str) -> Any:
     return import_module(f"assay.workloads.user.model_{kind}")
 
 
-def _named(bare: Bare, name: str) -> Any:
+def _attribute(bare: Bare, name: str) -> Any:
     """An attribute of the class or function, else of the file; a method is bound to the model."""
     attribute = getattr(bare.maker, name, None)
     if (
@@ -98,7 +98,7 @@ def _named(bare: Bare, name: str) -> Any:
     return getattr(bare.module, name, None) if attribute is None else attribute
 
 
-def _called(function: Callable[..., Any], bare: Bare) -> Any:
+def _call(function: Callable[..., Any], bare: Bare) -> Any:
     """Call with parameters by name; a single argument of another name is the batch size."""
     accepted = inspect.signature(function).parameters
     kwargs = {name: bare.params[name] for name in accepted if name in bare.params}
@@ -112,7 +112,7 @@ def _called(function: Callable[..., Any], bare: Bare) -> Any:
     return function(**kwargs)
 
 
-def _checked(tree: Any, bare: Bare) -> Any:
+def _to_arrays(tree: Any, bare: Bare) -> Any:
     """Convert lists to arrays and float64 to float32; anything else is refused."""
     import numpy as np
 
@@ -128,19 +128,19 @@ def _checked(tree: Any, bare: Bare) -> Any:
         double = isinstance(leaf, np.ndarray) and leaf.dtype == np.float64
         return leaf.astype(np.float32) if double else leaf
 
-    return _each(tree, array)
+    return _map_arrays(tree, array)
 
 
-def _each(tree: Any, function: Callable[[Any], Any]) -> Any:
+def _map_arrays(tree: Any, function: Callable[[Any], Any]) -> Any:
     """Apply to every array in tuples and dicts."""
     if isinstance(tree, Mapping):
-        return {name: _each(part, function) for name, part in tree.items()}
+        return {name: _map_arrays(part, function) for name, part in tree.items()}
     if isinstance(tree, tuple):
-        return tuple(_each(part, function) for part in tree)
+        return tuple(_map_arrays(part, function) for part in tree)
     return function(tree)
 
 
-def _of_rows(leaf: Any, size: int) -> Any:
+def _resize_rows(leaf: Any, size: int) -> Any:
     """Repeat or cut rows to this size."""
     import numpy as np
 
@@ -155,7 +155,7 @@ def _of_rows(leaf: Any, size: int) -> Any:
 def rows(inputs: Any) -> int:
     """Items of a step: the first axis of the first input."""
     sizes: list[int] = []
-    _each(inputs, lambda leaf: sizes.extend(getattr(leaf, "shape", ())[:1]))
+    _map_arrays(inputs, lambda leaf: sizes.extend(getattr(leaf, "shape", ())[:1]))
     return int(sizes[0]) if sizes else 1
 
 
@@ -165,7 +165,7 @@ def _size(bare: Bare) -> int:
 
 def _loss(bare: Bare, inputs: Any) -> tuple[Any, Any, str]:
     """The loss as a function of outputs and targets, those targets, and what was assumed."""
-    loss, targets = _named(bare, "loss"), _named(bare, "targets")
+    loss, targets = _attribute(bare, "loss"), _attribute(bare, "targets")
     if not callable(loss):
         return (
             MEAN,
@@ -173,8 +173,8 @@ def _loss(bare: Bare, inputs: Any) -> tuple[Any, Any, str]:
             "" if bare.itself else "its loss is the mean of the outputs, as it names none",
         )
     if callable(targets) and not hasattr(targets, "shape"):
-        targets = _called(targets, bare)
-    second = inputs if targets is None else _checked(targets, bare)
+        targets = _call(targets, bare)
+    second = inputs if targets is None else _to_arrays(targets, bare)
     if len(inspect.signature(loss).parameters) == 1:
         return lambda outputs, _: loss(outputs), (), ""
     return loss, second, ""

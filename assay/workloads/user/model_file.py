@@ -113,7 +113,7 @@ def _onnx(path: Path) -> ModelFile:
 
 
 def _program(path: Path) -> ModelFile:
-    inputs, usual = _archives.program(path)
+    inputs, usual = _archives.program_inputs(path)
     return ModelFile(
         path=path,
         kind="torch",
@@ -180,7 +180,7 @@ def shape(
     )
 
 
-def made_inputs(inputs: Sequence[ModelInput], params: Mapping[str, Value]) -> dict[str, Any]:
+def make_inputs(inputs: Sequence[ModelInput], params: Mapping[str, Value]) -> dict[str, Any]:
     """Floats in [-1, 1); tokens below the table's rows; other integers are 1, which is valid in any
     mask."""
     import numpy as np
@@ -209,7 +209,7 @@ def _is_batch(size: str, axis: int, batch: str | None) -> bool:
 
 
 def _onnx_job(file: ModelFile, params: Mapping[str, Value]) -> Job:
-    inputs = made_inputs(file.inputs, params)
+    inputs = make_inputs(file.inputs, params)
     return Job(
         model=str(file.path),
         train_batch=(inputs, ()),
@@ -231,4 +231,4 @@ def _program_job(file: ModelFile, params: Mapping[str, Value]) -> Job:
 def _keras_job(file: ModelFile, params: Mapping[str, Value]) -> Job:
     from assay.workloads.user import keras_file
 
-    return keras_file.job(str(file.path), made_inputs(file.inputs, params), int(params["seed"]))
+    return keras_file.job(str(file.path), make_inputs(file.inputs, params), int(params["seed"]))

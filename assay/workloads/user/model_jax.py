@@ -36,17 +36,17 @@ def infer_inputs(model: Any, size: int) -> Any:
 def model(bare: Bare, inputs: Any) -> tuple[Any, ...]:
     network = bare.model
     if bare.itself:
-        return _from_function(network), []
+        return _open_function(network), []
     if isinstance(network, tuple) and len(network) == 2 and callable(network[0]):
-        return _from_pair(*network)
+        return _open_pair(*network)
     if isinstance(network, tuple) and len(network) == 3 and callable(network[0]):
         return network
     if _is_a(network, "flax.linen", "Module"):
-        return _from_linen(network, inputs, int(bare.params["seed"]))
+        return _open_linen_module(network, inputs, int(bare.params["seed"]))
     if _is_a(network, "flax.nnx", "Module"):
-        return _from_nnx(network)
+        return _open_nnx(network)
     if _is_a(network, "equinox", "Module"):
-        return _from_equinox(network)
+        return _open_equinox(network)
     raise UsageError(
         f"{bare.maker.__name__} gave a {type(network).__name__}, which jax cannot open.",
         hint="Return (function, parameters), a module of flax or equinox, or an assay.Job.",
@@ -68,11 +68,11 @@ def _takes(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(inspect.signature(function).parameters)
 
 
-def _from_function(function: Callable[..., Any]) -> Callable[..., Any]:
+def _open_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda params, inputs, key=None: _call(function, inputs)
 
 
-def _from_pair(function: Callable[..., Any], params: Any) -> tuple[Any, Any]:
+def _open_pair(function: Callable[..., Any], params: Any) -> tuple[Any, Any]:
     keyed = "key" in _takes(function)
     trained, whole = _split(params)
 
@@ -102,7 +102,7 @@ def _floating(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
 
 
-def _from_equinox(network: Any) -> tuple[Any, Any]:
+def _open_equinox(network: Any) -> tuple[Any, Any]:
     """Its modules take one item, so they are vmapped over the batch."""
     trained, whole = _split(network)
     keyed = "key" in _takes(type(network).__call__)
@@ -118,7 +118,7 @@ def _from_equinox(network: Any) -> tuple[Any, Any]:
     return apply, trained
 
 
-def _from_linen(network: Any, inputs: Any, seed: int) -> tuple[Any, ...]:
+def _open_linen_module(network: Any, inputs: Any, seed: int) -> tuple[Any, ...]:
     """Parameters, and other variables such as running averages as the state."""
     modes = _MODES.keys() & _takes(type(network).__call__)
 
@@ -142,7 +142,7 @@ def _from_linen(network: Any, inputs: Any, seed: int) -> tuple[Any, ...]:
     return (apply, params, variables) if variables else (apply, params)
 
 
-def _from_nnx(network: Any) -> tuple[Any, ...]:
+def _open_nnx(network: Any) -> tuple[Any, ...]:
     from flax import nnx
 
     shape, params, rest = _nnx_parts(network)

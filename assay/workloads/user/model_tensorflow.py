@@ -21,14 +21,14 @@ def infer_inputs(module: Any, size: int) -> Any:
 
 def model(bare: Bare, inputs: Any) -> Any:
     if isinstance(bare.model, tf.Module) or bare.itself:
-        return _Called(bare.model)
+        return _ModuleWrapper(bare.model)
     raise UsageError(
         f"{bare.maker.__name__} gave a {type(bare.model).__name__}, not a tf.Module.",
         hint="Return the module, or an assay.Job.",
     )
 
 
-class _Called(tf.Module):  # type: ignore[misc]
+class _ModuleWrapper(tf.Module):  # type: ignore[misc]
     """Passes inputs as in the example, and `training` if the model takes it."""
 
     def __init__(self, inner: Callable[..., Any]) -> None:

@@ -18,7 +18,7 @@ import msgspec
 from assay.core import phases
 from assay.core.errors import UsageError
 from assay.core.files import user_path
-from assay.core.loading import loading
+from assay.core.loading import load_user_file
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 from assay.workloads.user.model_file import version_of
@@ -67,7 +67,7 @@ class LiveModel(msgspec.Struct, frozen=True, kw_only=True):
     def _build(self, **params: Value) -> Job:
         from assay.workloads.user import model
 
-        parts = _loaded(self.path, self.header)
+        parts = _load(self.path, self.header)
         network = parts.pop("model")
         # like the attributes of a user's file
         beside = SimpleNamespace(__name__=self.header.name, __assay_live__=True, **parts)
@@ -85,48 +85,48 @@ def from_live_file(name: str) -> LiveModel:
             hint="Give the model again: assay.run(model=…, example=…).",
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise _damaged(path) from None
+        raise _damage_error(path) from None
     return LiveModel(path=path.resolve(), header=header)
 
 
-def _loaded(path: Path, header: LiveHeader) -> dict[str, Any]:
+def _load(path: Path, header: LiveHeader) -> dict[str, Any]:
     """In a worker. Folders of its classes are searched last."""
     sys.path += [folder for folder in header.paths if folder not in sys.path]
     with path.open("rb") as file:
         file.readline(_LONGEST)
         data = BytesIO(file.read())
-    with loading(str(path)), phases.during("import"):
-        parts: Any = _unpickled(path, data, header.kind)
+    with load_user_file(str(path)), phases.during("import"):
+        parts: Any = _unpickle(path, data, header.kind)
     if not isinstance(parts, dict) or "model" not in parts:
-        raise _damaged(path)
+        raise _damage_error(path)
     return parts
 
 
-def _unpickled(path: Path, data: BytesIO, kind: str) -> Any:
+def _unpickle(path: Path, data: BytesIO, kind: str) -> Any:
     import pickle
     import zipfile
 
     try:
         return _READERS.get(kind, pickle.load)(data)
     except (pickle.UnpicklingError, EOFError, zipfile.BadZipFile):
-        raise _damaged(path) from None
+        raise _damage_error(path) from None
     except RuntimeError as error:
         if "PytorchStreamReader" in str(error):  # torch reports a truncated archive
-            raise _damaged(path) from None
+            raise _damage_error(path) from None
         raise
 
 
-def _by_torch(data: BytesIO) -> Any:
+def _torch_load(data: BytesIO) -> Any:
     """To the CPU: the backend moves it."""
     import torch
 
     return torch.load(data, map_location="cpu", weights_only=False)
 
 
-_READERS = {"torch": _by_torch}
+_READERS = {"torch": _torch_load}
 
 
-def _damaged(path: Path) -> UsageError:
+def _damage_error(path: Path) -> UsageError:
     return UsageError(
         f"{path} was not written by assay, or is damaged.",
         hint="Give the model again: assay.run(model=…, example=…).",

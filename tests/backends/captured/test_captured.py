@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from assay.backends.captured import Captured
+from assay.backends.captured import CapturedJob
 from assay.backends.keras import engines
 from assay.core import registry
 from assay.core.errors import UsageError
@@ -55,7 +55,7 @@ def test_other_pictures_than_the_batch_are_predicted(backend, channels_first):
     image = made.input if channels_first else made.add(ops.TransposeOp((2, 0, 1)), made.input)
     graph = made.graph(made.add(ops.GlobalPoolOp("max"), made.conv(image, 6)))
     opened_for, given = inputs_for(graph)[0], np.random.default_rng(5).random((2, 4, 5, 3))
-    held = Captured(
+    held = CapturedJob(
         graph=graph,
         inputs=(opened_for,),
         items=2,
@@ -80,8 +80,8 @@ def test_a_backend_that_only_infers_refuses_to_train(backend):
 
 
 def test_a_backend_that_only_infers_is_taken_where_inference_is_asked_for(monkeypatch):
-    monkeypatch.setattr(engines, "installed", lambda: "jax")
-    monkeypatch.setattr("assay.backends.options.lacking", lambda modules, extra: "")
+    monkeypatch.setattr(engines, "installed_engine", lambda: "jax")
+    monkeypatch.setattr("assay.backends.options.missing_reason", lambda modules, extra: "")
 
     def chosen(**options):
         return {case.backend for case in plan.expand_cases(["mnist-mlp"], options=options)}

@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.commands.ab import api, loop
 from assay.commands.ab import pairs as pairing
-from assay.commands.ab.state import ComparisonRequest
+from assay.commands.ab.state import AbRequest
 from assay.core import codec
 from assay.core.errors import UsageError
 from assay.core.records import Result, Samples
@@ -36,7 +36,7 @@ def last(*cases, **more):
 def test_a_large_change_is_decided_and_everything_is_kept(work, home):
     found = last(f"{work}@python", f"{work}:ms=20@python", tags={"why": "test"})
 
-    results = [reading.result for reading in assay.readings()]
+    results = [reading.result for reading in assay.read_results()]
     kept = (home / "runs" / found.run / "comparison.json").read_bytes()
     assert found.verdict == "slower"
     assert 5 < found.ratio.value < 11
@@ -124,7 +124,7 @@ def test_only_the_command_that_failed_is_named(bad):
     assert [text.split(" ended")[0] for text in second.failures] == ["the candidate"]
     kept = {
         r.result.tags["contender"]: r.result.status
-        for r in assay.readings()
+        for r in assay.read_results()
         if r.result.run == first.run
     }
     assert kept["baseline"] not in {"ok", "skipped"}
@@ -157,7 +157,7 @@ def test_a_budget_that_is_too_small_says_so_and_what_would_do(work):
 
 def test_contenders_without_room_alternate_by_process_and_it_is_said(work, monkeypatch):
     def crowded(*given, **more):
-        return heat.Heat({}, {}, 1.0, {"candidate": heat.NO_ROOM})
+        return heat.Heat({}, {}, 1.0, {"candidate": heat.OUT_OF_MEMORY_REASON})
 
     monkeypatch.setattr(pairing, "run_heat", crowded)
     found = last(f"{work}@python", f"{work}:ms=20@python")
@@ -291,7 +291,7 @@ def test_an_interrupt_keeps_what_there_is(work, monkeypatch):
 
     assert seen[-1].ended == "interrupted by the user after 0 pairs"
     assert seen[-1].failures == ()
-    assert [reading.result.status for reading in assay.readings()] == ["interrupted"] * 2
+    assert [reading.result.status for reading in assay.read_results()] == ["interrupted"] * 2
 
 
 @pytest.mark.real("torch")
@@ -316,11 +316,9 @@ def test_outputs_that_differ_are_said_loudly(tmp_path):
 def test_what_is_undecided_goes_on_with_the_pairs_it_has(work, monkeypatch):
     fake_pairs(monkeypatch, 0.9, 1.1, 0.9, 1.5, 1.5, *[1.5] * 40)
     first = list(assay.ab(f"{work}@python", aa=True, pairs=3))[-1]
-    monkeypatch.setattr(sequential, "MOST", 60)
+    monkeypatch.setattr(sequential, "MAX_PAIRS", 60)
     store = open_store()
-    request = codec.decode(
-        store.document(first.run, "request.json"), ComparisonRequest, "request.json"
-    )
+    request = codec.decode(store.document(first.run, "request.json"), AbRequest, "request.json")
     more = msgspec.structs.replace(request, pairs=30)
     store.keep_document(first.run, "request.json", codec.encode(more))
     store.close()
@@ -330,7 +328,7 @@ def test_what_is_undecided_goes_on_with_the_pairs_it_has(work, monkeypatch):
     assert first.verdict == "cannot-tell"
     assert found[0].ratio.n == 4
     assert found[-1].verdict == "slower"
-    assert api.kept(first.run).ratio.n == found[-1].ratio.n
+    assert api.load_comparison(first.run).ratio.n == found[-1].ratio.n
 
 
 def test_the_working_tree_can_be_a_contender(tmp_path):

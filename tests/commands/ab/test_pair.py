@@ -9,10 +9,10 @@ import pytest
 
 from assay.commands.ab import pairs as engine
 from assay.commands.ab.pairs import (
-    APART,
     COMMANDS,
     FASTEST_TURNS,
-    NOT_RUN,
+    NOT_INTERLEAVED,
+    NOT_RUN_REASON,
     SIDES,
     PairContext,
     PairSpec,
@@ -22,21 +22,21 @@ from assay.commands.ab.pairs import (
 from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Samples
 from assay.measure import contenders
-from assay.measure.heat import NO_ROOM, Heat
+from assay.measure.heat import OUT_OF_MEMORY_REASON, Heat
 from assay.measure.recorder import new_run
-from assay.stats.paired_ratio import FEWEST_TURNS, IN_TURNS, MOST_TURNS
+from assay.stats.paired_ratio import MIN_TURNS, INTERLEAVED, MAX_TURNS
 from assay.testing import FakeClock
 
 QUICK = Procedure(budget=0.2, timeout=20)
 
 
 def of_commands(*commands):
-    return contenders.of_commands(commands, ("wall_time", ""), 20.0)
+    return contenders.pair_from_commands(commands, ("wall_time", ""), 20.0)
 
 
 def of_cases(endings, first, second):
     texts = [f"{endings}:{name}@python" for name in (first, second)]
-    return contenders.of_cases(texts, (), ())
+    return contenders.pair_from_cases(texts, (), ())
 
 
 @pytest.fixture
@@ -58,47 +58,48 @@ def test_two_cases_are_warm_together_and_take_turns(setting, endings):
 
     turns = [sum(part.phase == "steady" for part in one.samples) for one in found.results]
     assert found.not_interleaved == ""
-    assert tags(found) == [("4", "baseline", IN_TURNS), ("4", "candidate", IN_TURNS)]
-    assert turns == [FEWEST_TURNS, FEWEST_TURNS]
+    assert tags(found) == [("4", "baseline", INTERLEAVED), ("4", "candidate", INTERLEAVED)]
+    assert turns == [MIN_TURNS, MIN_TURNS]
 
 
 def test_who_does_not_fit_beside_the_other_is_measured_apart(setting, endings):
     found = take_pair(PairSpec(of_cases(endings, "fine", "has_no_memory"), 1), *setting)
 
-    assert found.not_interleaved == NO_ROOM
+    assert found.not_interleaved == OUT_OF_MEMORY_REASON
     assert found.results[1].status == "out-of-memory"
-    assert tags(found) == [("1", "baseline", APART), ("1", "candidate", APART)]
+    assert tags(found) == [("1", "baseline", NOT_INTERLEAVED), ("1", "candidate", NOT_INTERLEAVED)]
 
 
 def test_pairs_that_were_apart_before_are_so_at_once(setting, endings, monkeypatch):
     monkeypatch.setattr(engine, "run_heat", None)
 
     found = take_pair(
-        PairSpec(of_cases(endings, "fine", "fine:size=9"), 2, not_interleaved=NO_ROOM), *setting
+        PairSpec(of_cases(endings, "fine", "fine:size=9"), 2, not_interleaved=OUT_OF_MEMORY_REASON),
+        *setting,
     )
 
     assert [one.status for one in found.results] == ["ok", "ok"]
-    assert found.not_interleaved == NO_ROOM
+    assert found.not_interleaved == OUT_OF_MEMORY_REASON
 
 
 def test_short_commands_take_turns_that_are_joined(setting):
     found = take_pair(PairSpec(of_commands("true", "true"), 1), *setting)
 
     assert found.not_interleaved == COMMANDS
-    assert tags(found)[0] == ("1", "baseline", IN_TURNS)
+    assert tags(found)[0] == ("1", "baseline", INTERLEAVED)
     for result in found.results:
         assert len(result.values("wall_time")) == engine.COMMAND_TURNS
         assert result.seconds == pytest.approx(sum(result.values("wall_time")), rel=0.01)
 
 
 def test_long_commands_have_one_turn(setting, monkeypatch):
-    clock = FakeClock(cost=engine.SHORT + 1)
+    clock = FakeClock(cost=engine.SHORT_SECONDS + 1)
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=clock))
 
     found = take_pair(PairSpec(of_commands("true", "true"), 1), *setting)
 
     assert [len(one.values("wall_time")) for one in found.results] == [1, 1]
-    assert tags(found)[0] == ("1", "baseline", APART)
+    assert tags(found)[0] == ("1", "baseline", NOT_INTERLEAVED)
 
 
 def test_who_comes_first_is_drawn_by_the_number_of_the_pair(setting, tmp_path):
@@ -119,7 +120,7 @@ def test_the_other_is_not_run_where_the_first_did_not_end_well(setting):
 
     endings = {one.status: one.reason for one in found.results}
     assert endings.keys() == {"failed", "skipped"}
-    assert endings["skipped"] == NOT_RUN
+    assert endings["skipped"] == NOT_RUN_REASON
     assert found.results[0].id != found.results[1].id
 
 
@@ -142,12 +143,12 @@ def spent(taken) -> float:
 @pytest.mark.parametrize(
     ("taken", "opening", "now", "more"),
     [
-        (turns(FEWEST_TURNS - 1, 0.01), 0.0, 99.0, True),  # too few, whatever else
-        (turns(FEWEST_TURNS, 0.01), 100.0, 0.0, False),  # known well
-        (turns(FEWEST_TURNS, 0.01, 0.02), 100.0, 0.0, True),  # in doubt
-        (turns(FEWEST_TURNS, 0.01, 0.02), 100.0, 99.0, False),  # past the deadline
-        (turns(FEWEST_TURNS, 0.01, 0.02), 0.1, 0.0, False),  # another pair is as cheap
-        (turns(MOST_TURNS, 0.01, 0.02), 100.0, 0.0, False),
+        (turns(MIN_TURNS - 1, 0.01), 0.0, 99.0, True),  # too few, whatever else
+        (turns(MIN_TURNS, 0.01), 100.0, 0.0, False),  # known well
+        (turns(MIN_TURNS, 0.01, 0.02), 100.0, 0.0, True),  # in doubt
+        (turns(MIN_TURNS, 0.01, 0.02), 100.0, 99.0, False),  # past the deadline
+        (turns(MIN_TURNS, 0.01, 0.02), 0.1, 0.0, False),  # another pair is as cheap
+        (turns(MAX_TURNS, 0.01, 0.02), 100.0, 0.0, False),
     ],
 )
 def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, now, more):
@@ -161,9 +162,9 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
 @pytest.mark.parametrize(
     ("taken", "now", "more"),
     [
-        (turns(FEWEST_TURNS, 0.01), 0.0, False),  # the fastest was met again and again
-        (turns(FEWEST_TURNS, *(0.01 * 1.1**n for n in range(FEWEST_TURNS))), 0.0, True),
-        (turns(FEWEST_TURNS, *(0.01 * 1.1**n for n in range(FEWEST_TURNS))), 99.0, False),
+        (turns(MIN_TURNS, 0.01), 0.0, False),  # the fastest was met again and again
+        (turns(MIN_TURNS, *(0.01 * 1.1**n for n in range(MIN_TURNS))), 0.0, True),
+        (turns(MIN_TURNS, *(0.01 * 1.1**n for n in range(MIN_TURNS))), 99.0, False),
         (turns(FASTEST_TURNS, *(0.01 * 1.1**n for n in range(FASTEST_TURNS))), 0.0, False),
     ],
 )

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from assay.commands.ab import state as comparison_state
-from assay.commands.ab.pairs import NOT_RUN, SIDES, PairResults
-from assay.commands.ab.state import ComparisonRequest, ComparisonState, why_ended
+from assay.commands.ab.pairs import NOT_RUN_REASON, SIDES, PairResults
+from assay.commands.ab.state import AbRequest, AbState, stop_reason
 from assay.core.errors import UsageError
 from assay.core.messages import OutputValues
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.measure.contenders import Contender
-from assay.stats.paired_ratio import Terms
+from assay.stats.paired_ratio import DecisionRule
 from assay.testing import FakeClock
 
 
@@ -23,7 +23,7 @@ def contender(name="a", **params):
 
 def requested(pair=None, **fields):
     pair = pair or (contender("a"), contender("b"))
-    return ComparisonRequest(**{"pair": pair, "terms": Terms("step_time"), **fields})
+    return AbRequest(**{"pair": pair, "terms": DecisionRule("step_time"), **fields})
 
 
 def result(seconds=1.0, status="ok", reason="", **fields):
@@ -45,7 +45,7 @@ def clock(monkeypatch):
 
 def grown(request, *pairs, clock=None, each=1.0):
     """The state after these pairs, each of which took so many seconds."""
-    state = ComparisonState(request, "run")
+    state = AbState(request, "run")
     for one in pairs:
         if clock:
             clock.pass_(each)
@@ -59,8 +59,14 @@ def grown(request, *pairs, clock=None, each=1.0):
         ({"budget": 0.0}, "budget is 0, but has to be more than 0 s."),
         ({"timeout": -1.0}, "timeout is -1, but has to be more than 0 s."),
         ({"pairs": 0}, "pairs is 0, but has to be 1 or more."),
-        ({"terms": Terms("", minimum=0.0)}, "The smallest effect is 0, but has to be between 0"),
-        ({"terms": Terms("", minimum=1.0)}, "The smallest effect is 1, but has to be between 0"),
+        (
+            {"terms": DecisionRule("", minimum=0.0)},
+            "The smallest effect is 0, but has to be between 0",
+        ),
+        (
+            {"terms": DecisionRule("", minimum=1.0)},
+            "The smallest effect is 1, but has to be between 0",
+        ),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(wrong, sentence):
@@ -80,7 +86,7 @@ def test_one_process_gets_a_sixth_of_the_budget_and_no_more_than_it_needs(budget
 def test_where_no_metric_is_named_the_first_pair_chooses(items, metric):
     one, other = (result(items=count) for count in items)
 
-    state = grown(requested(terms=Terms("")), pair(one=one, other=other))
+    state = grown(requested(terms=DecisionRule("")), pair(one=one, other=other))
 
     assert state.comparison().metric == metric
 
@@ -90,7 +96,7 @@ def test_who_ends_badly_is_a_failure_and_who_was_not_run_a_note():
 
     state = grown(
         requested(),
-        pair(one=result(status="skipped", reason=NOT_RUN), other=bad),
+        pair(one=result(status="skipped", reason=NOT_RUN_REASON), other=bad),
         pair(one=skipped, other=result(status="interrupted", reason="by Ctrl-C")),
     )
 
@@ -191,4 +197,4 @@ def test_it_ends_in_words_that_say_why(clock, pairs, limits, words):
     request = requested(**limits)
     state = grown(request, *pairs, clock=clock)
 
-    assert why_ended(request, state.comparison(), state) == words
+    assert stop_reason(request, state.comparison(), state) == words

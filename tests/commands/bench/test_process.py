@@ -10,14 +10,14 @@ import pytest
 
 import assay
 from assay.commands.bench.process import case_of
-from assay.formats.perfzero.messages import Benched, BenchSetting
+from assay.formats.perfzero.messages import BenchResult, BenchSetting
 from assay.formats.perfzero.names import Method
 
 DATA = str(Path(__file__).parents[2] / "data")
 SETTING = BenchSetting(python_path=(DATA,), timeout=60)
 
 
-def run(name: str, setting: BenchSetting = SETTING) -> Benched:
+def run(name: str, setting: BenchSetting = SETTING) -> BenchResult:
     return next(iter(assay.bench(f"bench_endings.{name}", setting=setting)))
 
 
@@ -44,7 +44,7 @@ def test_every_ending_is_a_result(name, status, reason):
     assert benched.result.status == status
     assert reason in benched.result.reason
     assert bool(benched.result.reason) == bool(reason)
-    assert assay.readings()[-1].result.id == benched.result.id
+    assert assay.read_results()[-1].result.id == benched.result.id
 
 
 def test_a_hang_is_a_timeout_and_what_was_reported_before_is_kept():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.bench.process import discover, look
+from assay.commands.bench.process import discover, find_methods
 from assay.core.errors import AssayError, UsageError
 from assay.formats.perfzero.messages import BenchSetting, FindMethods
 from assay.formats.perfzero.names import Filter, Method
@@ -64,7 +64,7 @@ def test_a_module_that_ends_the_process_is_no_mistake_of_the_user(tmp_path):
     wanted = FindMethods(packages=("leaves",), python_path=(str(tmp_path),))
 
     with pytest.raises(AssayError, match=r"leaves cannot be .* exit status 3") as caught:
-        look(wanted)
+        find_methods(wanted)
 
     assert not isinstance(caught.value, UsageError)
 
@@ -72,7 +72,7 @@ def test_a_module_that_ends_the_process_is_no_mistake_of_the_user(tmp_path):
 def test_another_interpreter_can_look():
     wanted = FindMethods(packages=("bench_endings",), python_path=(DATA,))
 
-    found = look(wanted, sys.executable)
+    found = find_methods(wanted, sys.executable)
 
     assert found.names["bench_endings.Plain.benchmark_it"] == ""
     assert "bench_endings" not in sys.modules

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from assay.commands.bench.trials import outliers, over_trials
+from assay.commands.bench.trials import find_outliers, summarize_trials
 from assay.core.records import Case, Procedure, Result, Samples
 
 
@@ -20,7 +20,7 @@ def results(values, metric="wall_time", unit="s", status="ok"):
 
 
 def test_trials_give_median_interval_and_outliers():
-    (found,) = over_trials(results([1.0, 1.1, 0.9, 1.05, 9.0]))
+    (found,) = summarize_trials(results([1.0, 1.1, 0.9, 1.05, 9.0]))
 
     assert (found.key, found.metric) == ("a.B.c@bench", "wall_time")
     assert (found.quantity.value, found.quantity.n, found.quantity.unit) == (1.05, 5, "s")
@@ -29,12 +29,12 @@ def test_trials_give_median_interval_and_outliers():
 
 
 def test_values_that_are_all_the_same_have_no_outliers():
-    assert outliers([1.0, 1.0, 1.0, 1.0]) == ()
+    assert find_outliers([1.0, 1.0, 1.0, 1.0]) == ()
 
 
 def test_trials_that_failed_and_values_that_are_no_numbers_do_not_count():
     mixed = results([1.0, math.nan]) + results([5.0], status="failed")
 
-    (found,) = over_trials(mixed)
+    (found,) = summarize_trials(mixed)
 
     assert (found.quantity.value, found.quantity.n) == (1.0, 1)

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from assay.commands.bisect import api
-from assay.commands.bisect.api import Tried, Weighed
+from assay.commands.bisect.api import BisectStep, Observation
 from assay.stats import student
 
 EFFECT = math.log(1.05)
@@ -19,15 +19,15 @@ def test_before_anything_is_known_all_are_alike():
 
 
 def test_a_slow_revision_puts_the_change_at_or_before_it():
-    chances = api.probabilities(4, EFFECT, [Weighed(2, EFFECT, 0.001)])
+    chances = api.probabilities(4, EFFECT, [Observation(2, EFFECT, 0.001)])
 
     assert sum(chances[:2]) > 0.95
     assert chances[0] == pytest.approx(chances[1])
 
 
 def test_a_doubtful_comparison_moves_little_and_no_one_is_believed_wholly():
-    doubtful = api.probabilities(2, EFFECT, [Weighed(1, EFFECT / 2, 0.05)])
-    sure = api.probabilities(2, EFFECT, [Weighed(1, EFFECT, 1e-9)])
+    doubtful = api.probabilities(2, EFFECT, [Observation(1, EFFECT / 2, 0.05)])
+    sure = api.probabilities(2, EFFECT, [Observation(1, EFFECT, 1e-9)])
 
     assert doubtful == pytest.approx([0.5, 0.5], abs=0.05)
     assert 0.95 < sure[0] < 0.999
@@ -40,19 +40,19 @@ def test_the_next_is_where_the_chances_part_in_half_but_nothing_that_was_skipped
 
 
 def test_what_could_not_be_measured_cannot_be_told_from_the_one_after():
-    places, chance = api.suspects([0.05, 0.5, 0.4, 0.05], {2})
+    places, chance = api.find_suspects([0.05, 0.5, 0.4, 0.05], {2})
 
     assert places == [2, 3]
     assert chance == pytest.approx(0.9)
 
 
-def tried(**parts: object) -> Tried:
+def tried(**parts: object) -> BisectStep:
     ends = {"low": 1.05 / 1.02, "high": 1.05 * 1.02}
-    return Tried(place=3, name="c", verdict="slower", ratio=1.05, **ends, **parts)
+    return BisectStep(place=3, name="c", verdict="slower", ratio=1.05, **ends, **parts)
 
 
 def test_the_error_is_that_of_the_mean_of_the_pairs():
-    assert api.measured(tried(pairs=9, spread=0.03)) == (
+    assert api.observation_of(tried(pairs=9, spread=0.03)) == (
         3,
         EFFECT,
         pytest.approx(0.01),
@@ -61,7 +61,7 @@ def test_the_error_is_that_of_the_mean_of_the_pairs():
 
 
 def test_without_pairs_an_interval_of_98_percent_becomes_a_standard_error():
-    found = api.measured(tried(pairs=2))
+    found = api.observation_of(tried(pairs=2))
 
     assert found.error == pytest.approx(math.log(1.02) / 2.326)
 
@@ -80,7 +80,7 @@ def test_without_pairs_an_interval_of_98_percent_becomes_a_standard_error():
 def test_a_comparison_need_not_go_on_when_it_says_as_much_as_is_believed(
     change, error, degrees, enough
 ):
-    assert api.decisive(Weighed(1, change, error, degrees), EFFECT) is enough
+    assert api.is_decisive(Observation(1, change, error, degrees), EFFECT) is enough
 
 
 def test_the_density_of_students_t_has_an_area_of_one():
@@ -99,6 +99,6 @@ def test_noisy_comparisons_find_the_one_of_thirty(seed):
             break
         place = api.most_even_split(chances, ())
         truth = EFFECT if place >= first else 0.0
-        seen.append(Weighed(place, rng.gauss(truth, 0.01), 0.01))
+        seen.append(Observation(place, rng.gauss(truth, 0.01), 0.01))
 
     assert chances.index(max(chances)) + 1 == first

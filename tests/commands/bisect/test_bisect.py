@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.commands.bisect import api
-from assay.commands.bisect.api import Tried
+from assay.commands.bisect.api import BisectStep
 from assay.core.errors import UsageError
 from tests.commands.check.test_confirm import git
 
@@ -54,13 +54,15 @@ def test_a_bisection_goes_on_where_it_was_interrupted(commits):
 
     assert last.tried[0] == first.tried[0]
     assert last.ended.startswith("decided")
-    assert api.kept(first.run).suspects == last.suspects
+    assert api.load_bisection(first.run).suspects == last.suspects
 
 
 def test_ends_that_could_not_be_told_apart_are_compared_again_when_it_goes_on(commits, monkeypatch):
-    unsure = Tried(place=4, name=commits[4], verdict="cannot-tell", text="undecided", ratio=1.1)
+    unsure = BisectStep(
+        place=4, name=commits[4], verdict="cannot-tell", text="undecided", ratio=1.1
+    )
     with monkeypatch.context() as patch:
-        patch.setattr(api, "_tried", lambda *_: unsure)
+        patch.setattr(api, "_try_revision", lambda *_: unsure)
         (first,) = assay.bisect("work.py:work@python", commits[0], commits[-1], **QUICK)
     again = next(api.resume(first.run))
 
@@ -76,7 +78,7 @@ def test_ends_that_do_not_differ_are_said(commits):
 
     (found,) = steps
 
-    assert api.judged(found, None).ended.startswith("undecided")
+    assert api.update_posterior(found, None).ended.startswith("undecided")
     assert found.ended.startswith("the ends are the same")
     assert found.suspects == ()
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from assay.commands.bisect.api import Bisection, Tried
+from assay.commands.bisect.api import Bisection, BisectStep
 from assay.core import codec
 from assay.core.records import Plan
 from assay.core.registry import open_store
@@ -22,8 +22,8 @@ FOUND = Bisection(
     minimum=0.01,
     confidence=0.95,
     tried=(
-        Tried(place=2, name="c" * 40, verdict="slower", ratio=1.05, low=1.04, high=1.06),
-        Tried(place=1, name="b" * 40, verdict="skipped", text="it does not build"),
+        BisectStep(place=2, name="c" * 40, verdict="slower", ratio=1.05, low=1.04, high=1.06),
+        BisectStep(place=1, name="b" * 40, verdict="skipped", text="it does not build"),
     ),
     effect=1.05,
     suspects=("b" * 40, "c" * 40),

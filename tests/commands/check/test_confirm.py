@@ -70,12 +70,12 @@ def test_the_fastest_step_is_confirmed_by_the_fastest_step(home, work):
 
     (one,) = found.found
     assert one.outcome == "confirmed"
-    assert api.kept(one.run).metric == "min"
+    assert api.load_comparison(one.run).metric == "min"
 
 
 def test_a_bad_moment_is_refuted(home, work):
     kept(home, [0.004, 0.008], [work[1], work[1]])
-    assay.relabel([assay.readings()[0].result.id], "base")
+    assay.relabel([assay.read_results()[0].result.id], "base")
 
     found = assay.check("label:base", ["step_time:30%"], confirm=True)
 
@@ -87,7 +87,7 @@ def test_a_bad_moment_is_refuted(home, work):
 
 def test_what_cannot_be_measured_again_is_undecided(home, work):
     kept(home, [0.002, 0.004], work)
-    (reading, _) = assay.readings()
+    (reading, _) = assay.read_results()
     (home / "runs" / reading.result.id / "result.json").unlink()
 
     found = assay.check(work[0], ["step_time:20%"], confirm=True)

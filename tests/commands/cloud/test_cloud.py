@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.commands.cloud import api
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.objects import ServiceAwayError
+from assay.core.objects import ServiceUnavailableError
 from assay.platforms.cloud import gce
 from assay.platforms.cloud.provider import StockoutError
 from tests.platforms.compute import answering
@@ -105,7 +105,9 @@ def test_a_quota_is_said_at_once_and_nothing_is_left_half(compute, half):
 def test_an_operation_that_never_ends_is_said_and_what_is_there_half_named(compute):
     compute.never = True
 
-    with pytest.raises(ServiceAwayError, match=r"not made in us-west1-b within 0\.05 s") as caught:
+    with pytest.raises(
+        ServiceUnavailableError, match=r"not made in us-west1-b within 0\.05 s"
+    ) as caught:
         assay.create_machine(WANTED, PROJECT, ZONES, 0, gce.Gce(PROJECT, timeout=0.05))
 
     assert "may be there half" in caught.value.hint
@@ -116,7 +118,7 @@ def test_a_change_that_never_ends_is_said(compute, change):
     create()
     compute.never = True
 
-    with pytest.raises(ServiceAwayError, match=r"within 0\.05 s"):
+    with pytest.raises(ServiceUnavailableError, match=r"within 0\.05 s"):
         change("assay-me", PROJECT, provider=gce.Gce(PROJECT, timeout=0.05))
 
 
@@ -150,7 +152,7 @@ def test_local_disks_cannot_be_stopped_and_that_is_said_first(compute):
         ((403, "Quota exceeded for quota metric"), NotPossibleError, "Quota exceeded"),
         ((401, "who are you"), NotPossibleError, "no permission"),
         ((400, "Invalid value"), UsageError, "Invalid value"),
-        ((500, "backend error"), ServiceAwayError, "backend error"),
+        ((500, "backend error"), ServiceUnavailableError, "backend error"),
     ],
 )
 def test_refusals_in_words(compute, refusal, kind, sentence):
@@ -166,7 +168,7 @@ def test_it_waits_until_ssh_answers_and_says_when_it_does_not(compute, monkeypat
         assay.create_machine(WANTED, PROJECT, ZONES, wait=5)
     assay.delete_machine("assay-me", PROJECT)
 
-    with pytest.raises(ServiceAwayError, match="ssh did not answer"):
+    with pytest.raises(ServiceUnavailableError, match="ssh did not answer"):
         assay.create_machine(WANTED, PROJECT, ZONES, wait=0.01)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.commands.compare.comparable import unlike
+from assay.commands.compare.comparable import mismatches
 from assay.core.records import Case, Environment, Procedure, Result
 
 RESULT = Result(
@@ -42,7 +42,7 @@ def other(**changes) -> Result:
 
 
 def test_a_result_is_like_itself():
-    assert unlike(RESULT, RESULT) == ([], [])
+    assert mismatches(RESULT, RESULT) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_result_is_like_itself():
     ],
 )
 def test_what_is_other_work_is_refused_by_name(changed, words):
-    assert unlike(RESULT, changed) == ([words], [])
+    assert mismatches(RESULT, changed) == ([words], [])
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_is_other_work_is_refused_by_name(changed, words):
     ],
 )
 def test_what_may_have_made_the_difference_is_noted_by_name(changed, words):
-    refused, noted = unlike(RESULT, changed)
+    refused, noted = mismatches(RESULT, changed)
 
     assert refused == []
     assert len(noted) == 1 and noted[0].startswith(words)
@@ -79,4 +79,4 @@ def test_what_one_of_them_does_not_tell_is_not_held_against_it():
     nothing = Result(id="", case=RESULT.case, procedure=Procedure(), status="ok")
     bare = msgspec.structs.replace(nothing, case=Case(workload="a", backend="pyperf"))
 
-    assert unlike(RESULT, bare) == ([], [])
+    assert mismatches(RESULT, bare) == ([], [])

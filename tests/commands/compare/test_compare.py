@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import assay
-from assay.commands.compare.api import Comparing, compare_results
+from assay.commands.compare.api import CompareOptions, compare_results
 from assay.core.errors import UsageError
 from assay.core.records import Case, Procedure, Result, Samples
 
@@ -52,7 +52,7 @@ def test_a_mean_for_each_backend():
         for r in results(factor, name, kind)
     ]
 
-    found = compare_results(before, after, NAMES, Comparing(by="backend"))
+    found = compare_results(before, after, NAMES, CompareOptions(by="backend"))
 
     told = {mean.group: (round(mean.ratio.value, 2), mean.verdict) for mean in found.means}
     assert told["backend jax"] == (2.0, "slower")
@@ -66,7 +66,7 @@ def test_across_backends_cases_are_matched_by_the_rest():
 
     with pytest.raises(UsageError, match="have no case in common"):
         compare_results(before, after, NAMES)
-    found = compare_results(before, after, NAMES, Comparing(across="backend"))
+    found = compare_results(before, after, NAMES, CompareOptions(across="backend"))
 
     assert [(one.key, round(one.ratio)) for one in found.differences] == [("x", 2), ("y", 3)]
 
@@ -92,7 +92,7 @@ def test_what_is_not_the_same_work_is_not_compared_unless_wanted(changed, words)
     before, after = results(1.0, **base), results(2.0, **{**base, **changed})
 
     (one,) = compare_results(before, after, NAMES).differences
-    (anyway,) = compare_results(before, after, NAMES, Comparing(anyway=True)).differences
+    (anyway,) = compare_results(before, after, NAMES, CompareOptions(anyway=True)).differences
 
     assert (one.verdict, one.notes) == ("not-comparable", (words,))
     assert (anyway.verdict, anyway.notes) == ("slower", (words,))
@@ -104,7 +104,7 @@ def test_units_that_differ_are_never_compared():
     parts = (msgspec.structs.replace(p, unit="ms") for p in (part, *rest))
     after = [msgspec.structs.replace(after[0], samples=tuple(parts))]
 
-    (one,) = compare_results(before, after, NAMES, Comparing(anyway=True)).differences
+    (one,) = compare_results(before, after, NAMES, CompareOptions(anyway=True)).differences
 
     assert (one.verdict, one.notes) == ("not-comparable", ("unit: s → ms",))
 
@@ -124,9 +124,9 @@ def test_files_of_two_tools_are_compared(tmp_path):
 @pytest.mark.parametrize(
     ("how", "complaint"),
     [
-        (Comparing(metric="loss"), "have no metric in common named 'loss'"),
-        (Comparing(by="colour"), "no parameter or option named 'colour'"),
-        (Comparing(across="colour"), "no parameter or option named 'colour'"),
+        (CompareOptions(metric="loss"), "have no metric in common named 'loss'"),
+        (CompareOptions(by="colour"), "no parameter or option named 'colour'"),
+        (CompareOptions(across="colour"), "no parameter or option named 'colour'"),
     ],
 )
 def test_what_is_not_there_is_an_error(how, complaint):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.compile.api import CompileRequest, take_configurations, words_of
-from assay.native.compile import Compiled
+from assay.commands.compile.api import CompileRequest, command_words, take_configurations
+from assay.native.compile import InstalledProgram
 from assay.native.hpvm.configs import parse
 from tests.native.hpvm.making import residual_net
 from tests.native.hpvm.test_config_sets import text
@@ -17,7 +17,7 @@ from tests.native.making import Making
 
 @pytest.fixture
 def made(tmp_path):
-    return Compiled(
+    return InstalledProgram(
         program=tmp_path / "net",
         files=(),
         layers=1,
@@ -68,7 +68,7 @@ def test_the_command_works_from_any_folder(tmp_path, monkeypatch):
         kernel={"a": "direct"},
     )
 
-    words = words_of(request)
+    words = command_words(request)
 
     assert words[0] == "/usr/bin/env" and f"ASSAY_DATA={tmp_path}/data" in words
     assert words[words.index(sys.executable) :] == [
@@ -76,5 +76,5 @@ def test_the_command_works_from_any_folder(tmp_path, monkeypatch):
         *("--program-only", "--kernels", "auto", "--weights", f"{tmp_path}/w.npz", "--portable"),
         *("--set", "units=8", "--kernel", "a=direct"),
     ]
-    model = words_of(CompileRequest(model="some/net.onnx"))
+    model = command_words(CompileRequest(model="some/net.onnx"))
     assert f"{Path.cwd()}/some/net.onnx" in model

@@ -13,7 +13,7 @@ from assay.commands.compile.api import compile_model
 from assay.core.errors import AssayError, UsageError
 from assay.measure.compiler import capture
 from assay.native import expected
-from assay.native.compile import Compiled
+from assay.native.compile import InstalledProgram
 from assay.native.graph import Value
 from tests.datasets.making import SAMPLE
 from tests.native.test_emit import small
@@ -70,10 +70,10 @@ def test_a_file_of_ones_own_has_the_same_weights_each_time_and_is_built_once(tmp
 @pytest.mark.real("compiler")
 def test_a_program_that_computes_something_else_is_not_handed_over(assay, monkeypatch, tmp_path):
     graph = small("wrong")
-    right = expected.by_reference(graph)
+    right = expected.sample_reference(graph)
     wrong = msgspec.structs.replace(right, judge="Keras", outputs=(right.outputs[0] * 1.001,))
     found = capture.CapturedModel(graph, wrong)
-    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    monkeypatch.setattr(capture, "capture_by_name", lambda *given: found)
     build = tmp_path / "build"
 
     status, out, err = assay("compile", "mnist-mlp", "--kernels", "portable", "-o", str(build))
@@ -83,7 +83,7 @@ def test_a_program_that_computes_something_else_is_not_handed_over(assay, monkey
     assert not build.exists()
 
 
-MADE = Compiled(
+MADE = InstalledProgram(
     program=Path("vgg16-cifar100"),
     files=(),
     layers=1,
@@ -147,7 +147,7 @@ def test_a_workload_that_takes_weights_gets_them_as_its_own(tmp_path):
     """It alone knows the order in which its layers were made."""
     np.savez(tmp_path / "some.npz", nothing=np.zeros(1))
 
-    asked = capture._checked("resnet18-cifar10", tmp_path / "some.npz", {})
+    asked = capture._make_request("resnet18-cifar10", tmp_path / "some.npz", {})
 
     assert (asked.weights, asked.params["weights"]) == ("", str(tmp_path / "some.npz"))
 

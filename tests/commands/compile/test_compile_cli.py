@@ -21,8 +21,8 @@ def compiled(cache_home, monkeypatch):
 @pytest.mark.real("compiler")
 def test_the_command_tells_the_program_and_how_to_run_it(assay, monkeypatch, tmp_path):
     graph = small("by-name")
-    found = capture.CapturedModel(graph, expected.by_reference(graph))
-    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    found = capture.CapturedModel(graph, expected.sample_reference(graph))
+    monkeypatch.setattr(capture, "capture_by_name", lambda *given: found)
 
     status, out, err = assay("compile", "mnist-mlp", "--kernels", "portable", "-o", str(tmp_path))
 
@@ -89,8 +89,8 @@ def test_without_a_compiler_nothing_is_left(assay, monkeypatch, tmp_path):
 @pytest.mark.real("compiler")
 def test_a_kernel_is_forced_on_a_layer(assay, monkeypatch, tmp_path):
     graph = small("forced")
-    found = capture.CapturedModel(graph, expected.by_reference(graph))
-    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    found = capture.CapturedModel(graph, expected.sample_reference(graph))
+    monkeypatch.setattr(capture, "capture_by_name", lambda *given: found)
     words = ("compile", "mnist-mlp", "--kernels", "portable", "-o", str(tmp_path))
 
     status, _, err = assay(*words, "--kernel", "conv=winograd-9x9")
@@ -104,8 +104,8 @@ def test_a_kernel_is_forced_on_a_layer(assay, monkeypatch, tmp_path):
 @pytest.mark.real("compiler")
 def test_knobs_are_given_by_layer_or_by_a_configuration(assay, monkeypatch, tmp_path):
     graph = small("knobs")
-    found = capture.CapturedModel(graph, expected.by_reference(graph))
-    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    found = capture.CapturedModel(graph, expected.sample_reference(graph))
+    monkeypatch.setattr(capture, "capture_by_name", lambda *given: found)
     words = ("compile", "mnist-mlp", "--kernels", "portable", "-o", str(tmp_path / "build"))
 
     for given, complaint in (

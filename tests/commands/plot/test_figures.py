@@ -9,9 +9,9 @@ import pytest
 from assay.commands.plot import figures
 from assay.commands.race.ranking import Place, Race
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.findings import Quantity, Reading
+from assay.core.findings import Quantity, SummarizedResult
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.stats.paired_ratio import PairRatio, Terms, judged
+from assay.stats.paired_ratio import DecisionRule, PairRatio, decide
 from assay.stats.summary import summarize
 
 ROWS = [
@@ -34,7 +34,7 @@ STEADY = Samples(metric="step_time", unit="s", phase="steady", values=(0.1, 0.2)
 
 
 def read(made):
-    return Reading(result=made, summary=summarize(made))
+    return SummarizedResult(result=made, summary=summarize(made))
 
 
 @pytest.mark.real("matplotlib")
@@ -90,7 +90,7 @@ def test_an_empty_series_has_no_figure(tmp_path):
 
 def test_another_kind_of_file_is_refused_before_drawing():
     with pytest.raises(UsageError, match="no figure file"):
-        figures.checked(Path("x.txt"))
+        figures.check_figure_path(Path("x.txt"))
 
 
 def test_a_missing_matplotlib_is_said_with_its_command(tmp_path, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_few_outliers_do_not_flatten_the_rest_and_are_counted(tmp_path):
 
 @pytest.mark.real("matplotlib")
 def test_a_comparison_is_one_chart(tmp_path):
-    figures.comparison(judged((RATIO, RATIO, RATIO), Terms("step_time")), tmp_path / "s.svg")
+    figures.comparison(decide((RATIO, RATIO, RATIO), DecisionRule("step_time")), tmp_path / "s.svg")
 
     text = (tmp_path / "s.svg").read_text()
     assert "<!-- step_time: candidate / baseline -->" in text

@@ -39,7 +39,7 @@ def test_the_fastest_is_found_and_the_rest_is_told(nap, home):
 
 
 def test_a_race_that_ran_out_of_time_can_go_on(nap, monkeypatch):
-    monkeypatch.setattr(state, "TOGETHER", 4)
+    monkeypatch.setattr(state, "MAX_OPEN_CASES", 4)
     over = {"ms": [5, 20, 40, 60, 80]}
     first = list(assay.race(nap, over=over, budget=0.001))[-1]
     last = list(api.resume(first.run))[-1]
@@ -61,7 +61,7 @@ def test_who_takes_longer_to_open_than_the_budget_is_not_waited_for(nap):
 def test_what_each_option_bought_is_told(nap):
     last = list(assay.race(nap, over={"ms": [5, 40]}, budget=20.0))[-1]
 
-    (row,) = api.option_effects_of(last).rows
+    (row,) = api.read_option_effects(last).rows
     assert row[:3] == ("ms", "5", "40")
     assert float(row[3].removeprefix("x ")) > 4
 

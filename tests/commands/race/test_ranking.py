@@ -8,7 +8,7 @@ import pytest
 from assay.commands.race import ranking
 from assay.core.records import Case, Procedure, Result, Samples
 
-RULES = ranking.terms(4, 0.02)
+RULES = ranking.decision_rule(4, 0.02)
 
 
 def result(name, turns, items=1, status="ok", reason=""):
@@ -34,7 +34,7 @@ def heat(noise=0.0, seed=0, pace=1.0, more=None, **times):
         name: result(name, [pace * time * math.exp(noise * random.standard_normal())] * 5)
         for name, time in times.items()
     }
-    return ranking.meeting(found | (more or {}))
+    return ranking.summarize_heat(found | (more or {}))
 
 
 def states(places):
@@ -42,7 +42,7 @@ def states(places):
 
 
 def test_one_heat_drops_those_slower_beyond_the_process_noise():
-    places = ranking.standing("abc", [heat(a=1.0, b=1.1, c=2.0)], {}, RULES)
+    places = ranking.rank("abc", [heat(a=1.0, b=1.1, c=2.0)], {}, RULES)
 
     assert [place.key for place in places] == ["a", "b", "c"]
     assert states(places) == {"a": "in", "b": "in", "c": "out"}
@@ -53,7 +53,7 @@ def test_the_ranking_is_by_the_ratio_that_is_shown():
     """In the heat of c, the leader was slow by chance: what c seems by way of b is more."""
     heats = [heat(a=1.0, b=1.2)] * 3
     heats += [heat(a=1.0, b=1.2, d=21.0), heat(a=1.3, b=1.2, c=26.0)]
-    places = ranking.standing("abcd", heats, {}, RULES)
+    places = ranking.rank("abcd", heats, {}, RULES)
 
     assert [place.key for place in places] == ["a", "b", "c", "d"]
     assert [place.ratio.value for place in places[2:]] == pytest.approx([20.0, 21.0])
@@ -62,27 +62,27 @@ def test_the_ranking_is_by_the_ratio_that_is_shown():
 
 def test_three_heats_drop_those_that_are_surely_slower():
     heats = [heat(0.002, seed, a=1.0, b=1.1) for seed in range(4)]
-    assert states(ranking.standing("ab", heats, {}, RULES)) == {"a": "in", "b": "out"}
+    assert states(ranking.rank("ab", heats, {}, RULES)) == {"a": "in", "b": "out"}
 
 
 def test_who_is_as_good_is_in_and_no_longer_in_doubt():
     heats = [heat(0.001, seed, a=1.0, b=1.001) for seed in range(5)]
-    places = ranking.standing("ab", heats, {}, RULES)
+    places = ranking.rank("ab", heats, {}, RULES)
 
     assert states(places) == {"a": "in", "b": "in"}
-    assert ranking.in_doubt(places, heats, RULES) == []
+    assert ranking.undecided_contenders(places, heats, RULES) == []
 
 
 def test_who_met_the_leader_least_often_is_first_in_doubt():
     heats = [heat(a=1.0, b=1.05, c=1.04), heat(a=1.0, b=1.05)]
-    places = ranking.standing("abc", heats, {}, RULES)
-    assert ranking.in_doubt(places, heats, RULES) == ["c", "b"]
+    places = ranking.rank("abc", heats, {}, RULES)
+    assert ranking.undecided_contenders(places, heats, RULES) == ["c", "b"]
 
 
 def test_time_is_that_of_an_item():
     small, large = result("small", [1.0] * 5, items=1), result("large", [4.0] * 5, items=8)
-    met = ranking.meeting({"small": small, "large": large})
-    places = ranking.standing(["small", "large"], [met], {}, RULES)
+    met = ranking.summarize_heat({"small": small, "large": large})
+    places = ranking.rank(["small", "large"], [met], {}, RULES)
     assert [place.key for place in places] == ["large", "small"]
 
 
@@ -98,24 +98,26 @@ def test_the_pace_of_a_heat_is_taken_out():
 
 def test_who_failed_or_is_wrong_or_has_not_run_is_listed_last():
     one = heat(a=1.0, b=0.5, more={"c": result("c", [], status="crashed", reason="it fell")})
-    places = ranking.standing("abcd", [one], {"b": "outputs differ"}, RULES)
+    places = ranking.rank("abcd", [one], {"b": "outputs differ"}, RULES)
 
     assert states(places) == {"a": "in", "b": "wrong", "c": "failed", "d": "untried"}
     assert places[2].reason == "crashed: it fell"
 
 
 def test_the_level_is_shared_among_the_contenders():
-    assert ranking.terms(11, 0.02).level == pytest.approx(ranking.terms(2, 0.02).level / 10)
+    assert ranking.decision_rule(11, 0.02).level == pytest.approx(
+        ranking.decision_rule(2, 0.02).level / 10
+    )
 
 
 def raced(times, noise, seed):
     """A whole race of four at a time: its last standing, and how many processes it took."""
-    random, rules, heats = np.random.default_rng(seed), ranking.terms(len(times), 0.02), []
-    places = ranking.standing(list(times), heats, {}, rules)
+    random, rules, heats = np.random.default_rng(seed), ranking.decision_rule(len(times), 0.02), []
+    places = ranking.rank(list(times), heats, {}, rules)
     while names := ranking.next_heat(places, heats, rules, warm=4):
         chosen = {name: times[name] for name in names}
         heats.append(heat(noise, int(random.integers(1 << 30)), **chosen))
-        places = ranking.standing(list(times), heats, {}, rules)
+        places = ranking.rank(list(times), heats, {}, rules)
     return places, sum(len(one.logs) for one in heats)
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from assay.commands.race import ranking
 from assay.commands.race import state as race_state
-from assay.commands.race.state import FEWEST_TURNS, MOST_TURNS, RaceState, needs_turns
+from assay.commands.race.state import MIN_TURNS, MAX_TURNS, RaceState, needs_turns
 from assay.core.messages import OutputValues
 from assay.core.records import Case, Plan, Procedure, Samples
 from assay.measure.case import OUT_OF_TIME
-from assay.measure.heat import NO_ROOM, Heat
+from assay.measure.heat import OUT_OF_MEMORY_REASON, Heat
 from assay.testing import FakeClock
 from tests.commands.race.test_ranking import result
 
@@ -41,7 +41,7 @@ def heat(apart=(), outputs=None, **found):
         name: result(name, [how] * 5) if isinstance(how, float) else result(name, [], status=how)
         for name, how in found.items()
     }
-    return Heat(results, outputs or {}, 1.0, dict.fromkeys(apart, NO_ROOM))
+    return Heat(results, outputs or {}, 1.0, dict.fromkeys(apart, OUT_OF_MEMORY_REASON))
 
 
 def states(state):
@@ -113,7 +113,7 @@ def test_who_was_interrupted_is_handed_on_to_be_kept_but_does_not_count():
 def test_who_found_no_room_beside_several_has_another_try_among_fewer(
     ran, apart, counted, warm, monkeypatch
 ):
-    monkeypatch.setattr(race_state, "TOGETHER", 4)
+    monkeypatch.setattr(race_state, "MAX_OPEN_CASES", 4)
     state = begun("abcd")
 
     kept = state.add(heat(apart=apart, **ran))
@@ -203,13 +203,13 @@ NOISY = {"a": (0.001,), "b": (0.001, 0.0012)}
 @pytest.mark.parametrize(
     ("taken", "opening", "now", "more"),
     [
-        (turns(FEWEST_TURNS - 1, **QUIET), 0.0, 100.0, True),  # too few, whatever else
-        (turns(FEWEST_TURNS, **QUIET), 10.0, 0.0, False),  # known well
-        (turns(FEWEST_TURNS, **FAR), 10.0, 0.0, False),  # far off
-        (turns(FEWEST_TURNS, **NOISY), 10.0, 0.0, True),  # in doubt
-        (turns(FEWEST_TURNS, **NOISY), 0.01, 0.0, False),  # turns took as long as opening
-        (turns(FEWEST_TURNS, **NOISY), 10.0, 51.0, False),  # past the deadline
-        (turns(MOST_TURNS, **NOISY), 10.0, 0.0, False),
+        (turns(MIN_TURNS - 1, **QUIET), 0.0, 100.0, True),  # too few, whatever else
+        (turns(MIN_TURNS, **QUIET), 10.0, 0.0, False),  # known well
+        (turns(MIN_TURNS, **FAR), 10.0, 0.0, False),  # far off
+        (turns(MIN_TURNS, **NOISY), 10.0, 0.0, True),  # in doubt
+        (turns(MIN_TURNS, **NOISY), 0.01, 0.0, False),  # turns took as long as opening
+        (turns(MIN_TURNS, **NOISY), 10.0, 51.0, False),  # past the deadline
+        (turns(MAX_TURNS, **NOISY), 10.0, 0.0, False),
     ],
 )
 def test_a_heat_goes_on_while_somebody_in_it_is_in_doubt(clock, taken, opening, now, more):
@@ -217,6 +217,8 @@ def test_a_heat_goes_on_while_somebody_in_it_is_in_doubt(clock, taken, opening, 
     spent = sum(sum(part.values) * part.steps for each in taken.values() for part in each)
 
     assert (
-        needs_turns(Heat(turns=taken, opening=opening, spent=spent), ranking.terms(2, 0.02), 50.0)
+        needs_turns(
+            Heat(turns=taken, opening=opening, spent=spent), ranking.decision_rule(2, 0.02), 50.0
+        )
         is more
     )

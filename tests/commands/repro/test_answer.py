@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.commands.repro.answer import KeptTimes, answered
+from assay.commands.repro.answer import StoredTimes, decide
 from tests.commands.repro.test_setup import RESULT
 
 BUSY = {"machine_busy_cores": 2.0, "mean_cpu_percent": 20.0}
@@ -29,7 +29,7 @@ def times(factor: float, processes=NEAR):
 
 
 def answer(old, *new, within=0.5):
-    return answered(old, list(new), within, KeptTimes())
+    return decide(old, list(new), within, StoredTimes())
 
 
 def test_the_same_again_is_reproduced_within_what_the_interval_allows():

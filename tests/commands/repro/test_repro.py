@@ -36,7 +36,9 @@ def test_a_result_is_measured_again_and_compared(endings):
 
     found = assay.repro(first.id)
 
-    again = next(r.result for r in assay.readings() if r.result.id == found.again.split(", ")[0])
+    again = next(
+        r.result for r in assay.read_results() if r.result.id == found.again.split(", ")[0]
+    )
     assert found.answer in ("reproduced", "differs", "undecided")  # as busy as the machine is
     assert found.sentence.startswith(found.answer)
     assert again.case == first.case
@@ -60,10 +62,10 @@ def test_a_result_is_measured_again_and_compared(endings):
 def test_a_difference_is_told_if_it_is_there_once_more(monkeypatch, factors, answer, words):
     """Seen: one of ten honest cases "differs by 34 %", as the machine was faster by then."""
     first, *others = (keep(RESULT, factor) for factor in (1.0, *factors))
-    kept = {reading.result.id: reading.result for reading in assay.readings()}
+    kept = {reading.result.id: reading.result for reading in assay.read_results()}
     measured = iter(others)
-    monkeypatch.setattr(api.asked, "lacking", lambda _: [])
-    monkeypatch.setattr(api, "_again", lambda *_: kept[next(measured)])
+    monkeypatch.setattr(api.asked, "missing_parts", lambda _: [])
+    monkeypatch.setattr(api, "_measure_again", lambda *_: kept[next(measured)])
 
     found = assay.repro(first, within="60%")
 

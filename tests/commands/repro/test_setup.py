@@ -49,8 +49,8 @@ def test_the_command_has_what_is_not_usual():
     ],
 )
 def test_the_hash_of_the_inputs_changes_with_each_of_them(changed):
-    assert setup.inputs(changed) != setup.inputs(RESULT)
-    assert setup.inputs(with_environment(packages={"jax": "9"})) == setup.inputs(RESULT)
+    assert setup.input_files(changed) != setup.input_files(RESULT)
+    assert setup.input_files(with_environment(packages={"jax": "9"})) == setup.input_files(RESULT)
 
 
 def test_a_repro_id_is_short_and_stays():
@@ -75,30 +75,30 @@ def test_a_repro_id_is_short_and_stays():
     ],
 )
 def test_what_is_missing_is_named(result, words):
-    found = setup.lacking(result)
+    found = setup.missing_parts(result)
 
     assert len(found) == 1
     assert found[0].startswith(words)
 
 
 def test_a_gpu_that_is_not_here_is_missing():
-    if environment.here().machine.get("gpus"):
+    if environment.current_environment().machine.get("gpus"):
         pytest.skip("there is a GPU here")
     result = msgspec.structs.replace(
         with_environment(machine={"gpu0": "H200"}), facts={"device": "gpu:0"}
     )
 
-    assert "device gpu:0 H200" in setup.lacking(result)
+    assert "device gpu:0 H200" in setup.missing_parts(result)
 
 
 def test_what_is_here_but_not_as_it_was_is_named():
     result = with_environment(
-        packages={"msgspec": "0.0.1", "Click": setup.installed(RESULT.case)["click"]},
+        packages={"msgspec": "0.0.1", "Click": setup.installed_packages(RESULT.case)["click"]},
         machine={"cpu": "an older one"},
         git={"commit": "f" * 40},
     )
 
-    package, cpu, commit = setup.changed(result)
+    package, cpu, commit = setup.changed_packages(result)
 
     assert package.startswith("msgspec: 0.0.1 → ")
     assert cpu.startswith("cpu: an older one → ")

@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.stores import folders
-from assay.stores.sqlite import SqlStore
+from assay.stores.sqlite import SqliteStore
 from tests.stores.test_sqlite import stored
 
 
@@ -23,7 +23,7 @@ def store(home):
 
 
 def labels(home) -> list[str]:
-    return [reading.result.label for reading in assay.readings(home=home)]
+    return [reading.result.label for reading in assay.read_results(home=home)]
 
 
 def test_a_label_given_later_is_found_and_the_result_stays_as_it_was_measured(store, home):
@@ -45,7 +45,7 @@ def test_a_label_given_later_survives_the_index(store, home):
     for file in home.glob("index.sqlite*"):
         file.unlink()
 
-    assert [r.id for r in SqlStore(home).results(Query(label="baseline"))] == [made.id]
+    assert [r.id for r in SqliteStore(home).results(Query(label="baseline"))] == [made.id]
 
 
 def test_tags_are_added_changed_and_dropped(store):
@@ -70,7 +70,7 @@ def test_a_run_that_is_being_measured_is_not_removed(store):
     (made,) = stored(store)
 
     with (
-        folders.locked(store.folder(made.run)),
+        folders.lock_run(store.folder(made.run)),
         pytest.raises(UsageError, match="is being measured"),
     ):
         assay.remove([made.run])
@@ -80,20 +80,20 @@ def test_pruning_keeps_the_newest_of_each_series_and_what_has_a_label(store):
     made = stored(store, 5)
     assay.relabel([made[0].id], "baseline")
 
-    assert [one.result.id for one in assay.prunable(keep=2)] == [made[1].id, made[2].id]
-    named = assay.prunable(Query(label="baseline"))
+    assert [one.result.id for one in assay.old_results(keep=2)] == [made[1].id, made[2].id]
+    named = assay.old_results(Query(label="baseline"))
     assert [one.result.id for one in named] == [made[0].id]
 
 
 def test_pruning_everything_has_to_be_said():
     with pytest.raises(UsageError, match="needs a filter"):
-        assay.prunable()
+        assay.old_results()
 
 
 def test_what_a_result_takes_is_counted(store):
     (made,) = stored(store)
 
-    (found,) = api.kept_files([made.id])
+    (found,) = api.count_files([made.id])
 
     size = (store.folder(made.run) / "001" / "result.json").stat().st_size
     assert (found.files, found.bytes) == (1, size)

@@ -38,12 +38,12 @@ def test_a_resumed_run_measures_only_what_is_missing(home, endings, monkeypatch)
     resumed = [result.case.params["size"] for result in assay.resume("last")]
 
     assert resumed == [20, 30]
-    assert [r.result.status for r in assay.readings()] == ["ok"] * 3
+    assert [r.result.status for r in assay.read_results()] == ["ok"] * 3
     assert list(assay.resume("last")) == []
 
 
 def test_only_what_run_has_begun_can_be_resumed(home):
-    result = task.run_task(task.of_command(["true"]))
+    result = task.run_task(task.task_from_command(["true"]))
 
     with pytest.raises(UsageError, match="was made by assay task") as caught:
         assay.resume(result.run)
@@ -171,7 +171,7 @@ def test_a_model_is_refused_in_one_sentence(keras):
 
     with pytest.raises(UsageError, match="class Sequential is no case") as caught:
         api.run(model)
-    assert "assay.live(model, example=" in caught.value.hint
+    assert "assay.case_from_object(model, example=" in caught.value.hint
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])

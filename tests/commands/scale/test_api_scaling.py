@@ -7,12 +7,12 @@ import math
 import pytest
 
 from assay.commands.scale.api import scaling
-from assay.core.findings import Quantity, Reading, Summary
+from assay.core.findings import Quantity, SummarizedResult, Summary
 from assay.core.records import Case
 from tests.stores.test_sqlite import result
 
 
-def reading(devices: int, rate: float, reach: float = 0.0, status: str = "ok") -> Reading:
+def reading(devices: int, rate: float, reach: float = 0.0, status: str = "ok") -> SummarizedResult:
     case = Case(workload="w", backend="b", options={"devices": devices})
     found = Quantity(
         value=rate,
@@ -23,7 +23,9 @@ def reading(devices: int, rate: float, reach: float = 0.0, status: str = "ok") -
         n=9,
     )
     summary = Summary(quantities={"throughput": found} if status == "ok" else {})
-    return Reading(result=result("run", devices, case=case, status=status), summary=summary)
+    return SummarizedResult(
+        result=result("run", devices, case=case, status=status), summary=summary
+    )
 
 
 def test_efficiency_is_the_share_of_as_many_single_devices():

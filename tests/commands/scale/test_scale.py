@@ -13,7 +13,7 @@ TINY = "mnist-mlp:batch_size=4,units=8,hidden=1"
 
 @pytest.mark.parametrize(("strong", "rows"), [(False, [4, 8]), (True, [4, 4])])
 def test_each_device_has_a_batch_or_all_share_one(strong, rows):
-    plan = api.planned(f"{TINY}@jax", (1, 2), strong)
+    plan = api.make_scale_plan(f"{TINY}@jax", (1, 2), strong)
 
     assert [case.params["batch_size"] for case in plan.cases] == rows
     assert [case.options["devices"] for case in plan.cases] == [1, 2]
@@ -32,7 +32,7 @@ def test_each_device_has_a_batch_or_all_share_one(strong, rows):
 )
 def test_what_cannot_be_scaled_is_said(case, devices, words):
     with pytest.raises(UsageError, match=words):
-        api.planned(case, devices)
+        api.make_scale_plan(case, devices)
 
 
 @pytest.mark.real("torch")
@@ -45,5 +45,5 @@ def test_processes_of_torch_share_a_training_and_the_doubt_says_they_share_cores
     assert (one.items, two.items) == (4, 8)
     assert one.efficiency.value == 1.0
     assert two.efficiency.low <= two.efficiency.value <= two.efficiency.high
-    (found,) = assay.readings(assay.Query(ids=(two.result,)), home)
+    (found,) = assay.read_results(assay.Query(ids=(two.result,)), home)
     assert "shared-cores" in {doubt.code for doubt in found.summary.doubts}

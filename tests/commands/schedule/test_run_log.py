@@ -7,10 +7,10 @@ from datetime import datetime
 import pytest
 
 from assay.commands.schedule import run_log
-from assay.commands.schedule.run_log import NightLine
+from assay.commands.schedule.run_log import PlanRunLine
 from assay.core.errors import UsageError
 
-NIGHT = NightLine(started="2026-11-10T02:00:00Z", ended="2026-11-10T03:00:00Z")
+NIGHT = PlanRunLine(started="2026-11-10T02:00:00Z", ended="2026-11-10T03:00:00Z")
 
 
 def at(text: str) -> datetime:
@@ -30,21 +30,21 @@ def at(text: str) -> datetime:
     ],
 )
 def test_what_was_missed_is_counted(every, now, found):
-    trouble = run_log.trouble([NIGHT], every, at(now))
+    trouble = run_log.problems([NIGHT], every, at(now))
 
     assert [text[: text.index(" 2026")] for text in trouble] == found
 
 
 def test_a_night_without_an_end_was_lost():
-    lost = NightLine(started="2026-11-10T02:00:00Z")
+    lost = PlanRunLine(started="2026-11-10T02:00:00Z")
 
-    assert run_log.trouble([lost], "night", at("2026-11-11T02:00:00Z")) == [
+    assert run_log.problems([lost], "night", at("2026-11-11T02:00:00Z")) == [
         "the night of 2026-11-10T02:00:00Z began, but never ended"
     ]
 
 
 def test_lines_that_were_cut_are_left_out_and_the_end_counts(home):
-    run_log.write("nightly", home, NightLine(started=NIGHT.started))
+    run_log.write("nightly", home, PlanRunLine(started=NIGHT.started))
     run_log.write("nightly", home, NIGHT)
     with open(run_log.folder("nightly", home) / "nights.jsonl", "ab") as file:
         file.write(b'{"started": "2026-11-')
@@ -54,8 +54,8 @@ def test_lines_that_were_cut_are_left_out_and_the_end_counts(home):
 
 def test_two_at_a_time_are_refused(home):
     with (
-        run_log.only_one("nightly", home),
+        run_log.lock_plan("nightly", home),
         pytest.raises(UsageError, match="carried out already"),
-        run_log.only_one("nightly", home),
+        run_log.lock_plan("nightly", home),
     ):
         pass

@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.commands.schedule import run_log
-from assay.commands.schedule.run_log import NightLine
+from assay.commands.schedule.run_log import PlanRunLine
 from assay.core.errors import UsageError
 
 WORK = """
@@ -80,7 +80,7 @@ def test_a_failing_night_is_measured_on_told_and_kept(here, home):
 
 
 def test_a_missed_night_is_a_finding_of_the_next_and_told(here, home):
-    run_log.write("nightly", home, NightLine(started="2026-01-01T02:00:00Z", ended="then"))
+    run_log.write("nightly", home, PlanRunLine(started="2026-01-01T02:00:00Z", ended="then"))
     told = here / "told"
     text = f"""
         [run]

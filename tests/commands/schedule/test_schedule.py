@@ -1,4 +1,4 @@
-"""assay.schedule and assay.kept_nights."""
+"""assay.schedule and assay.scheduled_runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 import assay
 from assay.commands.schedule import run_log
-from assay.commands.schedule.run_log import NightLine
+from assay.commands.schedule.run_log import PlanRunLine
 from assay.core.errors import UsageError
 
 
@@ -32,13 +32,13 @@ def test_a_store_s_password_is_not_written_down(plan):
 
 def test_a_plan_that_was_never_carried_out_is_said(plan, home):
     with pytest.raises(UsageError, match="has never run"):
-        assay.kept_nights(plan, "night", home)
+        assay.scheduled_runs(plan, "night", home)
 
 
 def test_a_missed_night_is_the_last_one(plan, home):
-    run_log.write("nightly", home, NightLine(started="2026-01-01T02:00:00Z", ended="x"))
+    run_log.write("nightly", home, PlanRunLine(started="2026-01-01T02:00:00Z", ended="x"))
 
-    (_, missed) = assay.kept_nights(plan, "night", home)
+    (_, missed) = assay.scheduled_runs(plan, "night", home)
 
     assert missed.status == 1 and "nights were missed" in missed.findings[0]
-    assert len(assay.kept_nights(plan, store=home)) == 1
+    assert len(assay.scheduled_runs(plan, store=home)) == 1

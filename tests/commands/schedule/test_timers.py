@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import yaml
 
-from assay.commands.schedule.timers import Scheduled, calendar, files, when
+from assay.commands.schedule.timers import Scheduled, calendar, files, parse_time
 from assay.core.errors import UsageError
 
 NASTY = "/srv/a b;$(touch x)%n/plan's.toml"
@@ -89,7 +89,7 @@ def test_a_new_line_in_a_name_is_refused(kind):
 @pytest.mark.parametrize("every, at", [("fortnight", "2:00"), ("night", "25:00"), ("night", "2")])
 def test_a_wrong_time_is_refused(every, at):
     with pytest.raises(UsageError):
-        when(every, at)
+        parse_time(every, at)
 
 
 def test_an_unknown_kind_suggests_one():

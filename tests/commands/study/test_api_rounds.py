@@ -36,7 +36,7 @@ def test_every_case_is_visited_once_in_each_round():
 
 
 def test_rounds_are_not_mixed_in_a_group(monkeypatch):
-    monkeypatch.setattr(engine, "TOGETHER", 4)
+    monkeypatch.setattr(engine, "MAX_OPEN_CASES", 4)
     groups = visited(Rounds(CASES, 2, "seed"))
 
     assert [len(group) for group in groups] == [4, 2, 4, 2]

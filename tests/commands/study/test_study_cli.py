@@ -13,7 +13,7 @@ from assay.core.records import Result, Samples
 @pytest.mark.real("jax")
 @pytest.mark.timeout(900)
 def test_a_slice_of_a_study_runs_to_its_end_and_can_be_shown_again(assay, monkeypatch):
-    monkeypatch.setattr(api, "FEWEST_SECONDS", 0.02)
+    monkeypatch.setattr(api, "MIN_SECONDS", 0.02)
     words = ("study", "vgg16", "--format", "json")
 
     status, out, err = assay(
@@ -46,7 +46,7 @@ def test_a_study_that_is_cut_short_shows_what_there_is_and_how_to_go_on(assay, m
             )
 
     monkeypatch.setattr(api.registry.backend("jax").__class__, "missing", lambda _: "")
-    monkeypatch.setattr(api, "_visited", cut_short)
+    monkeypatch.setattr(api, "_visited_cases", cut_short)
 
     status, out, err = assay("study", "vgg16", "--size", "small", "-b", "jax", "--budget", "2m")
 

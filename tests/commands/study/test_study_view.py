@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.commands.study.view import study_tables
 from assay.core.contracts import Study, Variant
-from assay.core.findings import Quantity, Reading, Summary, Unlikeness
+from assay.core.findings import Mismatch, Quantity, SummarizedResult, Summary
 from assay.core.records import Case, Environment, Procedure, Result
 from assay.stats.roofline import Floor
 
@@ -44,7 +44,7 @@ def reading(layout, compiler, seconds=0.0, backend="one", status="ok", reason=""
         facts={"device": "cpu"} if seconds else {},
         environment=Environment(machine={"cpu": "some"}, packages={"torch": "2", "other": "3"}),
     )
-    return Reading(
+    return SummarizedResult(
         result=result, summary=Summary(quantities={"step_time": step} if seconds else {})
     )
 
@@ -115,7 +115,7 @@ def test_a_peak_that_was_not_measured_is_said():
 
 
 def test_unfairness_and_the_machine_stand_below():
-    unlike = [Unlikeness(workload="net", what="tf32", text="TF32 differs", unfair=True)]
+    unlike = [Mismatch(workload="net", what="tf32", text="TF32 differs", unfair=True)]
     (table,) = study_tables(STUDY, [reading("last", "off", 0.4)], None, unlike)
 
     assert table.notes == (

@@ -95,7 +95,7 @@ def test_a_policy_cannot_be_run_but_gives_a_command_its_metrics(file):
     with pytest.raises(UsageError, match="'policy' is a metric policy"):
         tasking.find_task("policy")
 
-    found = tasking.of_command(["python", "work/train.py", "--fast"], policy="policy")
+    found = tasking.task_from_command(["python", "work/train.py", "--fast"], policy="policy")
     assert (found.name, [one.name for one in found.metrics]) == ("policy", ["speed"])
 
 
@@ -104,7 +104,7 @@ def test_a_policy_cannot_be_run_but_gives_a_command_its_metrics(file):
     [(["python", "work/train.py", "--fast"], "train"), (["/bin/true", "x"], "true")],
 )
 def test_a_command_is_named_after_its_script(words, name):
-    assert tasking.of_command(words).name == name
+    assert tasking.task_from_command(words).name == name
 
 
 def test_without_a_task_file_it_is_said_which_were_looked_for(tmp_path, monkeypatch):

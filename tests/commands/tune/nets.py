@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.native import ops, reference
-from assay.native.graph_builder import Building
+from assay.native.graph_builder import GraphBuilder
 
 CLASSES, SIDE = 4, 8
 
@@ -23,7 +23,7 @@ def net(name="patterns"):
     """Two convolutions of random filters, and a dense layer fitted by least squares."""
     held, labels = pictures(600, seed=7)
     random = np.random.default_rng(2)
-    building = Building()
+    building = GraphBuilder()
     value = building.add_input("input", (2, SIDE, SIDE)).value
     for number, (out, into) in enumerate(((16, 2), (16, 16)), 1):
         weight = building.constant(f"w{number}", random.normal(size=(out, into, 3, 3)) / into)

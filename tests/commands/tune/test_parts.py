@@ -9,9 +9,9 @@ import pytest
 from assay.commands.tune.request import MonitorEnergyMeter, TuneRequest
 from assay.core.errors import NotPossibleError, UsageError
 from assay.native import reference
-from assay.native.knobs.apply import Calibration, applied
-from assay.native.passes.pipeline import optimized
-from assay.native.subgraph import part, place_of
+from assay.native.knobs.apply import Calibration, apply_knobs
+from assay.native.passes.pipeline import optimize
+from assay.native.subgraph import extract_nodes, node_index
 from assay.native.tuner import checks, layer_times, validate
 from assay.native.tuner.candidates import byte_costs, candidates, weight_bytes
 from assay.native.tuner.records import Labelled, TunePictures
@@ -25,18 +25,18 @@ NAMES = ("conv1", "conv2", "dense")
 
 @pytest.fixture(scope="module")
 def graph():
-    return optimized(nets.net())
+    return optimize(nets.net())
 
 
 @pytest.fixture(scope="module")
 def calibration(graph):
-    return Calibration(reference.computed(graph, nets.pictures(32)[0]))
+    return Calibration(reference.compute_values(graph, nets.pictures(32)[0]))
 
 
 def test_the_parts_of_a_graph_compute_what_it_does(graph):
     items = nets.pictures(3)[0]
-    place = place_of(graph, "conv2")
-    first, rest = part(graph, 0, place), part(graph, place, len(graph.nodes))
+    place = node_index(graph, "conv2")
+    first, rest = extract_nodes(graph, 0, place), extract_nodes(graph, place, len(graph.nodes))
 
     middle = reference.outputs(first, items)
 
@@ -56,7 +56,7 @@ def test_a_knob_of_bytes_is_tried_among_bytes(graph):
 
 
 def test_every_node_s_time_is_a_layer_s(graph, calibration):
-    made = applied(graph, {"conv2": 13, "dense": 52}, calibration=calibration)
+    made = apply_knobs(graph, {"conv2": 13, "dense": 52}, calibration=calibration)
     seconds = {node.name: 1.0 for node in made.nodes}
 
     found = layer_times.owned(made.nodes, seconds, set(NAMES))
@@ -90,7 +90,7 @@ def test_a_candidate_is_quicker_or_nearer_than_the_others(graph, calibration):
 
 
 def test_bytes_of_weights(graph, calibration):
-    made = applied(graph, {"conv2": 13}, calibration=calibration)
+    made = apply_knobs(graph, {"conv2": 13}, calibration=calibration)
 
     assert weight_bytes(graph) - weight_bytes(made) == 3 * 16 * 16 * 9 - 4 * 16  # less the scales
 

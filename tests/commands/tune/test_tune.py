@@ -14,9 +14,9 @@ from assay.core.errors import NotPossibleError, UsageError
 from assay.measure.compiler.splits import calibration_items
 from assay.native import reference
 from assay.native.hpvm.configs import read_configs
-from assay.native.hpvm.tuned_configs import tuned_configs
-from assay.native.knobs.calibration_file import items_beside
-from assay.native.knobs.from_config import knobs_in
+from assay.native.hpvm.tuned_configs import make_tuned_configs
+from assay.native.knobs.calibration_file import load_items
+from assay.native.knobs.from_config import read_knobs
 from assay.reporting.output import render
 from tests.commands.tune import nets
 
@@ -83,16 +83,16 @@ def test_configurations_are_read_back_equal(tuned):
     best = read_configs(folder / "best.txt")
 
     assert best.configurations[-1].name == found.chosen
-    written = tuned_configs(nets.net(), [found.points[0], found.best])
+    written = make_tuned_configs(nets.net(), [found.points[0], found.best])
     assert [one.name for one in written.configurations] in (
         [one.name for one in best.configurations],
         ["conf1", "conf1"],  # nothing faster was promised
     )
-    knobs = knobs_in(nets.net(), folder / "best.txt")
+    knobs = read_knobs(nets.net(), folder / "best.txt")
     assert {n: k for n, k in knobs.items() if k != 11} == found.best.knobs
     for point in found.points:
         if point.promised:
-            several = knobs_in(nets.net(), folder / "confs.txt", point.name)
+            several = read_knobs(nets.net(), folder / "confs.txt", point.name)
             assert {n: k for n, k in several.items() if k != 11} == point.knobs
 
 
@@ -105,7 +105,7 @@ def test_the_chosen_point_is_compiled_from_its_file_and_data(tuned, data, tmp_pa
     )
 
     assert made.program.is_file()
-    own, beside = calibration_items(str(data), nets.net()), items_beside(folder / "x", nets.net())
+    own, beside = calibration_items(str(data), nets.net()), load_items(folder / "x", nets.net())
     np.testing.assert_array_equal(own, beside[0])
 
 
@@ -126,7 +126,7 @@ def test_front_and_figure_are_files_and_nothing_unfinished_is_left(tuned):
 def test_every_point_is_kept_as_a_result(tuned):
     found, folder, _ = tuned
 
-    kept = list(assay.readings(assay.Query(ids=(found.run,)), home=folder / "home"))
+    kept = list(assay.read_results(assay.Query(ids=(found.run,)), home=folder / "home"))
 
     assert [one.result.facts["configuration"] for one in kept] == [p.name for p in found.points]
     assert kept[0].result.values("step_time") == found.points[0].samples
@@ -165,9 +165,9 @@ def test_without_a_compiler_it_is_said_first(tmp_path, monkeypatch):
 
 def test_two_inputs_are_refused(tmp_path):
     from assay.native import ops
-    from assay.native.graph_builder import Building
+    from assay.native.graph_builder import GraphBuilder
 
-    building = Building()
+    building = GraphBuilder()
     values = [building.add_input(name, (4,)).value for name in ("a", "b")]
     added = building.add("sum", ops.BinaryOp("add"), *values)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from assay.formats.perfzero.entries import (
     BenchmarkEntry,
     ReportedMetric,
-    labelled,
+    label_entries,
     main_entry,
     samples,
     texts,
@@ -26,7 +26,7 @@ def test_other_reports_put_their_name_before_their_numbers():
         BenchmarkEntry(name="A.b"),
     )
 
-    assert [prefix for prefix, _ in labelled(entries, "A", "b")] == ["", "x/", "x#2/", "b#2/"]
+    assert [prefix for prefix, _ in label_entries(entries, "A", "b")] == ["", "x/", "x#2/", "b#2/"]
 
 
 def test_every_number_becomes_a_sample_and_every_text_a_fact():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric, broken
+from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric, failure_reasons
 
 
 def entry(**fields):
@@ -25,7 +25,7 @@ def entry(**fields):
     ],
 )
 def test_bounds_are_inclusive_and_what_is_no_number_fails(fields, reason):
-    assert broken(entry(**fields)) == ([reason] if reason else [])
+    assert failure_reasons(entry(**fields)) == ([reason] if reason else [])
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_bounds_are_inclusive_and_what_is_no_number_fails(fields, reason):
     ],
 )
 def test_a_text_among_the_extras_may_say_that_it_failed(text, reasons):
-    assert broken((BenchmarkEntry(name="A.b", extras={"x": text}),)) == reasons
+    assert failure_reasons((BenchmarkEntry(name="A.b", extras={"x": text}),)) == reasons

@@ -6,7 +6,7 @@ import pytest
 
 from assay.core.records import Case, Environment, Procedure, Result
 from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric
-from assay.formats.perfzero.messages import BenchAnswer, Benched
+from assay.formats.perfzero.messages import BenchAnswer, BenchResult
 from assay.formats.perfzero.names import Method
 from assay.formats.perfzero.summary import Execution, env_vars, summary, system_info
 from assay.measure.machine.kernel import cores
@@ -24,7 +24,7 @@ def benched(entries=(), has_exception=False, status="ok", told=BenchAnswer(began
         peaks={"max_rss": 100.0, "max_vms": 200.0, "max_cpu_percent": 77.1, "cpu_seconds": 1.0},
         environment=Environment(machine=MACHINE, system={"hostname": "here"}),
     )
-    return Benched(
+    return BenchResult(
         result=result,
         method=Method("pkg.mod", "Class", "method"),
         trial=2,

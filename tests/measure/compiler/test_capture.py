@@ -36,7 +36,7 @@ def own(tmp_path):
 
 @REAL
 def test_a_workload_is_captured_with_the_weights_it_is_built_with_each_time_alike():
-    graph, again = (capture.model_of(SMALL["cifar10-cnn"]).graph for _ in range(2))
+    graph, again = (capture.capture_by_name(SMALL["cifar10-cnn"]).graph for _ in range(2))
 
     net = registry.workload("cifar10-cnn").net(filters=4, units=8)
     images, _ = nets.batch(net, 2, 0)
@@ -50,14 +50,14 @@ def test_a_workload_is_captured_with_the_weights_it_is_built_with_each_time_alik
 @REAL
 def test_an_unsupported_layer_comes_back_with_its_name(own):
     with pytest.raises(AssayError, match="The layer 'gru' is a GRU") as caught:
-        capture.model_of(f"{own}:recurrent")
+        capture.capture_by_name(f"{own}:recurrent")
     assert caught.value.hint.startswith("Supported: Activation,")
 
 
 @REAL
 def test_a_mistake_in_a_users_file_is_told_in_its_words(own):
     with pytest.raises(AssayError, match="NameError: name 'missing_name' is not defined"):
-        capture.model_of(f"{own}:broken")
+        capture.capture_by_name(f"{own}:broken")
 
 
 @REAL
@@ -65,7 +65,7 @@ def test_a_file_that_holds_no_model_is_refused(tmp_path):
     (tmp_path / "model.keras").write_bytes(b"PK nothing")
 
     with pytest.raises(AssayError, match="Keras cannot load a model from"):
-        capture.model_of(str(tmp_path / "model.keras"))
+        capture.capture_by_name(str(tmp_path / "model.keras"))
 
 
 @pytest.mark.parametrize(
@@ -78,24 +78,24 @@ def test_a_file_that_holds_no_model_is_refused(tmp_path):
     ],
 )
 def test_what_can_be_told_without_keras_is_told_at_once(model, weights, what, monkeypatch):
-    monkeypatch.setattr(capture.engines, "lacking", lambda: "")
-    monkeypatch.setattr(capture, "_captured", None)
+    monkeypatch.setattr(capture.engines, "missing_reason", lambda: "")
+    monkeypatch.setattr(capture, "_capture_in_process", None)
 
     with pytest.raises(UsageError, match=what):
-        capture.model_of(model, weights=weights)
+        capture.capture_by_name(model, weights=weights)
 
 
 def test_a_workload_without_a_keras_model_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(capture.engines, "lacking", lambda: "")
+    monkeypatch.setattr(capture.engines, "missing_reason", lambda: "")
     (tmp_path / "plain.py").write_text("def work():\n    return print\n")
 
     with pytest.raises(UsageError, match="has no Keras model: it is made for python"):
-        capture.model_of(f"{tmp_path / 'plain.py'}:work")
+        capture.capture_by_name(f"{tmp_path / 'plain.py'}:work")
 
 
 def test_where_keras_lacks_the_command_that_installs_it_is_told(monkeypatch):
-    monkeypatch.setattr(capture.engines, "installed", lambda: "")
+    monkeypatch.setattr(capture.engines, "installed_engine", lambda: "")
 
     with pytest.raises(AssayError, match="Keras is not installed here") as caught:
-        capture.model_of("mnist-mlp")
+        capture.capture_by_name("mnist-mlp")
     assert (caught.value.status, caught.value.hint) == (3, "pip install 'assay[jax]'")

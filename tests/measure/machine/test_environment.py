@@ -24,7 +24,7 @@ def test_commit_branch_and_dirt_come_from_one_answer(told, state):
 
 
 def test_here_is_told_without_failing():
-    found = environment.here()
+    found = environment.current_environment()
 
     assert found.machine["cpus"] >= 1
     assert found.system["kernel"]

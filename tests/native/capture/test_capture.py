@@ -8,7 +8,7 @@ import pytest
 from assay.core.errors import UsageError
 from assay.native import reference
 from assay.native.capture import capture, supported
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 
 pytestmark = pytest.mark.real("keras", "jax")
 FORMATS = ("channels_last", "channels_first")
@@ -49,7 +49,7 @@ def check(model):
         random.normal(size=(3, *tensor.shape[1:])).astype(np.float32) for tensor in model.inputs
     ]
     wanted = model.predict_on_batch(inputs if len(inputs) > 1 else inputs[0])
-    for each in (graph, optimized(graph)):
+    for each in (graph, optimize(graph)):
         (found,) = reference.outputs(each, *inputs, dtype=np.float64)
         assert found.shape == wanted.shape
         assert np.abs(found - wanted).max() < NEAR * max(1, np.abs(wanted).max())

@@ -12,8 +12,8 @@ import numpy as np
 from assay.native import ops
 from assay.native.emit import emit
 from assay.native.graph import Graph
-from assay.native.hpvm.recording import read_recorded
-from assay.native.passes.pipeline import optimized
+from assay.native.hpvm.recording import read_recording
+from assay.native.passes.pipeline import optimize
 from tests.native.making import Making
 
 IMAGES = np.random.default_rng(4).normal(size=(10, 4, 8, 8)).astype(np.float32)
@@ -65,11 +65,11 @@ def launched(binary, folder):
     keeper.write_text(f"#!/bin/sh\ncp -r \"$1\" '{folder}/described'\nexit 1\n")
     keeper.chmod(0o755)
     assert ran(alone / binary.name, folder, ASSAY_HPVM_BUILD=str(keeper)).returncode != 0
-    return read_recorded(folder / "described")
+    return read_recording(folder / "described")
 
 
 def network_of(graph: Graph) -> str:
     """What the runtime is told of a graph; names of layers and weights are numbers."""
-    body = emit(optimized(graph)).source.partition("{\n")[2].partition("\n}")[0]
+    body = emit(optimize(graph)).source.partition("{\n")[2].partition("\n}")[0]
     names: dict[str, str] = {}
     return re.sub(r'\bv_\w+|"[^"]*"', lambda it: names.setdefault(it[0], str(len(names))), body)

@@ -9,13 +9,13 @@ from assay.core.errors import UsageError
 from assay.native.hpvm.config_sets import (
     baseline,
     check_fit,
-    chosen,
-    in_words,
+    describe_line,
     pareto,
     remarks,
+    select_config,
     summary,
 )
-from assay.native.hpvm.configs import ConfigFile, Configuration, parse, text_of
+from assay.native.hpvm.configs import ConfigFile, Configuration, format_configs, parse
 from assay.native.hpvm.lowering import dataflow
 from tests.native.hpvm.making import residual_net
 
@@ -45,7 +45,7 @@ def text(lines=LINES, device="gpu"):
 
 
 def test_the_baseline_has_a_line_for_each_fused_layer(flow):
-    assert text_of(ConfigFile(configurations=(baseline(flow),))) == text()
+    assert format_configs(ConfigFile(configurations=(baseline(flow),))) == text()
 
 
 def test_a_file_of_the_network_fits_and_may_count_from_0(flow):
@@ -89,17 +89,17 @@ def test_a_file_means_its_only_inexact_configuration_or_the_one_named():
         for number, lines in enumerate([LINES, *([knob, *LINES[1:]] for knob in KNOBS)], 1)
     )
 
-    assert chosen(parse(exact)).name == "conf1"
-    assert chosen(parse(exact + exact)).name == "conf1"  # it is the same, whichever
-    assert chosen(parse(others[1])).name == "conf3"
-    assert chosen(parse(exact + others[1])).name == "conf3"
+    assert select_config(parse(exact)).name == "conf1"
+    assert select_config(parse(exact + exact)).name == "conf1"  # it is the same, whichever
+    assert select_config(parse(others[1])).name == "conf3"
+    assert select_config(parse(exact + others[1])).name == "conf3"
     several = parse(exact + "".join(others), "confs.txt")
-    assert chosen(several, "conf2").name == "conf2"
-    assert chosen(several, "conf1").exact
+    assert select_config(several, "conf2").name == "conf2"
+    assert select_config(several, "conf1").exact
     with pytest.raises(UsageError, match=r"confs.txt has 2 configurations .* conf2, conf3"):
-        chosen(several)
+        select_config(several)
     with pytest.raises(UsageError, match="no configuration named 'conf9'"):
-        chosen(several, "conf9")
+        select_config(several, "conf9")
 
 
 def made(*numbers):
@@ -150,7 +150,7 @@ def test_a_configuration_is_told_in_words():
     (one,) = parse(text().replace("conv fp32 1 add", "conv perf 124 add")).configurations
 
     assert summary(one) == "fp32 12, perf 1"
-    assert in_words(one.lines[0]) == (
+    assert describe_line(one.lines[0]) == (
         "conv: 1 of 2 rows, from 1 on, skipped, then interpolated; "
         "add: full precision; tanh: full precision"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.core.errors import UsageError
-from assay.native.hpvm.configs import parse, read_configs, text_of, write_configs
+from assay.native.hpvm.configs import format_configs, parse, read_configs, write_configs
 from assay.native.hpvm.knobs import KINDS
 
 PLAIN = """\
@@ -44,7 +44,7 @@ def test_what_is_written_is_read_the_same(tmp_path):
     write_configs(found, tmp_path / "confs.txt")
 
     assert read_configs(tmp_path / "confs.txt") == found
-    assert text_of(parse(text_of(found))) == text_of(found)
+    assert format_configs(parse(format_configs(found))) == format_configs(found)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,16 @@ def test_what_is_written_is_read_the_same(tmp_path):
 def test_a_dialect_is_read_as_the_plain_form(dialect, text, tmp_path):
     (tmp_path / "confs.txt").write_bytes(text.encode())
 
-    assert text_of(read_configs(tmp_path / "confs.txt")) == text_of(parse(PLAIN)), dialect
+    assert format_configs(read_configs(tmp_path / "confs.txt")) == format_configs(parse(PLAIN)), (
+        dialect
+    )
 
 
 def test_more_header_fields_are_kept():
     found = parse(PLAIN.replace("conf2 2.42 2.08 84.5 0.48", "conf2 2.42 2.08 84.5 0.48 0.91 x"))
 
     assert found.configurations[1].extra == ("0.91", "x")
-    assert "conf2 2.42 2.08 84.5 0.48 0.91 x\n" in text_of(found)
+    assert "conf2 2.42 2.08 84.5 0.48 0.91 x\n" in format_configs(found)
 
 
 def test_numbers_may_begin_with_0_and_the_baseline_may_be_unknown():
@@ -79,7 +81,7 @@ def test_numbers_may_begin_with_0_and_the_baseline_may_be_unknown():
 
     assert found.baseline == 0
     assert [line.number for line in found.configurations[0].lines] == [0, 1, 2]
-    assert text_of(parse(text.partition("\n")[2])) == text_of(found)
+    assert format_configs(parse(text.partition("\n")[2])) == format_configs(found)
 
 
 def test_a_line_of_the_analog_accelerator_has_one_knob():
@@ -87,7 +89,7 @@ def test_a_line_of_the_analog_accelerator_has_one_knob():
 
     (choice,) = found.configurations[1].lines[1].choices
     assert (choice.op, choice.kind, choice.knob) == ("", "swing_level", 5)
-    assert "\n2 promise swing_level 5\n" in text_of(found)
+    assert "\n2 promise swing_level 5\n" in format_configs(found)
 
 
 @pytest.mark.parametrize("kind", [kind for kind, ids in KINDS.items() if ids])
@@ -136,7 +138,7 @@ def test_a_thousand_configurations_are_read_and_written_in_order():
     found = parse(text)
 
     assert [each.name for each in found.configurations] == [f"conf{n}" for n in range(1, 1001)]
-    assert text_of(found) == text
+    assert format_configs(found) == text
 
 
 @pytest.mark.parametrize(

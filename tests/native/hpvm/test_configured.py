@@ -11,13 +11,13 @@ import pytest
 
 from assay.core.errors import NotPossibleError
 from assay.native import reference
-from assay.native.hpvm.builder import KEPT, _forget_old
+from assay.native.hpvm.builder import MAX_MODELS, _remove_old
 from assay.native.hpvm.configs import parse
 from assay.native.hpvm.lowering import dataflow
-from assay.native.hpvm.program import run_compiled
-from assay.native.knobs.apply import applied
-from assay.native.knobs.from_config import knobs_of
-from assay.native.passes.pipeline import optimized
+from assay.native.hpvm.program import execute
+from assay.native.knobs.apply import apply_knobs
+from assay.native.knobs.from_config import config_knobs
+from assay.native.passes.pipeline import optimize
 from tests.native.hpvm.making import IMAGES, fresh_pipes, ran, residual_net
 from tests.native.hpvm.test_config_sets import LINES, text
 
@@ -40,9 +40,9 @@ def two(lines=UPSTREAM):
 def wanted(lines, images, items):
     """The oracle's outputs."""
     configs = parse(text(lines))
-    graph = optimized(residual_net())
-    knobs = knobs_of(configs, configs.configurations[0], dataflow(residual_net()), graph)
-    return reference.outputs(applied(graph, knobs, (items,)), images, dtype=np.float64)[0]
+    graph = optimize(residual_net())
+    knobs = config_knobs(configs, configs.configurations[0], dataflow(residual_net()), graph)
+    return reference.outputs(apply_knobs(graph, knobs, (items,)), images, dtype=np.float64)[0]
 
 
 @pytest.mark.parametrize(("lines", "exact"), [(UPSTREAM, 2e-5), (OURS, 0.01)])
@@ -145,7 +145,7 @@ def test_a_program_that_is_run_by_assay_keeps_its_models_elsewhere(made, setting
     (tmp_path / "confs.txt").write_text(text(["conv samp 231 add fp32 1 tanh fp32 1", *LINES[1:]]))
     before = sorted((made / "hpvm_models").iterdir())
 
-    found = run_compiled(
+    found = execute(
         made / "HPVM_binary", ("-c", "confs.txt"), tmp_path, settings=settings, threads=1
     )
 
@@ -154,20 +154,20 @@ def test_a_program_that_is_run_by_assay_keeps_its_models_elsewhere(made, setting
 
 
 def test_only_the_last_models_of_configurations_are_kept(tmp_path):
-    for number in range(KEPT + 3):
+    for number in range(MAX_MODELS + 3):
         (tmp_path / f"{number}-a").mkdir()
         os.utime(tmp_path / f"{number}-a", (number, number))
     (tmp_path / "exact").mkdir()
 
-    _forget_old(tmp_path)
+    _remove_old(tmp_path)
 
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"exact", *(f"{number}-a" for number in range(3, KEPT + 3))}
+    assert left == {"exact", *(f"{number}-a" for number in range(3, MAX_MODELS + 3))}
 
 
 def test_a_knob_that_the_network_cannot_have_has_a_status_of_its_own():
     configs = parse(text(["conv fp32 1 add perf 121 tanh fp32 1", *LINES[1:]]), "confs.txt")
-    graph = optimized(residual_net())
+    graph = optimize(residual_net())
 
     with pytest.raises(NotPossibleError, match=r"line 4: perf 121 does not fit add"):
-        knobs_of(configs, configs.configurations[0], dataflow(residual_net()), graph)
+        config_knobs(configs, configs.configurations[0], dataflow(residual_net()), graph)

@@ -16,7 +16,7 @@ from assay.native.hpvm import program
 from assay.native.hpvm.builder import ModelSettings
 from assay.native.hpvm.frontend import ImageSet, write_images
 from assay.native.hpvm.lowering import dataflow
-from assay.native.hpvm.program import compile_program, run_compiled
+from assay.native.hpvm.program import compile_program, execute
 from tests.native.hpvm.making import IMAGES, fresh_pipes, launched, network_of, ran, residual_net
 
 pytestmark = pytest.mark.real("compiler")
@@ -84,7 +84,7 @@ def test_other_weights_are_refused_until_it_is_built_again(made, settings, tmp_p
     weights.write_bytes(whole[4:] + whole[:4])
     try:
         ended = ran(made / "HPVM_binary", tmp_path)
-        again = run_compiled(made / "HPVM_binary", (), tmp_path, settings=settings)
+        again = execute(made / "HPVM_binary", (), tmp_path, settings=settings)
     finally:
         weights.write_bytes(whole)
 
@@ -141,19 +141,19 @@ def test_a_program_written_by_hand_gives_the_oracles_numbers(
     monkeypatch.setenv("ASSAY_OUTPUTS", str(tmp_path / "outputs.bin"))
 
     built = compile_program(HAND, tmp_path / "hand", chosen)
-    found = run_compiled(built, (), tmp_path, hand_data, chosen, threads=1)
+    found = execute(built, (), tmp_path, hand_data, chosen, threads=1)
 
     assert (found.status, found.accuracy) == (0, 75.0), found.error
     outputs = np.fromfile(tmp_path / "outputs.bin", np.float32).reshape(-1, 10)
     np.testing.assert_allclose(outputs, oracle[:8], atol=2e-5, rtol=0)
     if not sanitize:  # by a path from where it is run; its own status is handed on
-        assert run_compiled(built, ("-x",), hand_data.parent, settings=chosen).status == 7
+        assert execute(built, ("-x",), hand_data.parent, settings=chosen).status == 7
 
 
 def test_data_that_are_not_there_are_named(settings, tmp_path):
     built = compile_program(HAND, tmp_path / "hand", settings)
 
-    found = run_compiled(built, (), tmp_path, tmp_path, settings)
+    found = execute(built, (), tmp_path, tmp_path, settings)
 
     assert found.status == 2
     assert "There is no readable file model_params/residual/w0.bin, also not in" in found.error

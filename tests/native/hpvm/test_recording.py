@@ -7,8 +7,8 @@ import pytest
 
 from assay.core.errors import AssayError, UsageError
 from assay.native import ops, reference
-from assay.native.hpvm.recording import read_recorded
-from assay.native.passes.pipeline import optimized
+from assay.native.hpvm.recording import read_recording
+from assay.native.passes.pipeline import optimize
 
 TEXT = """\
 hpvm-graph 1
@@ -38,7 +38,7 @@ def written(folder, text=TEXT):
 def test_biases_become_the_layers_own(tmp_path):
     written(tmp_path)
 
-    graph = optimized(read_recorded(tmp_path))
+    graph = optimize(read_recording(tmp_path))
 
     kinds = [type(node.op) for node in graph.nodes]
     assert kinds == [ops.ConvOp, ops.PoolOp, ops.ReshapeOp, ops.DenseOp, ops.SoftmaxOp]
@@ -49,7 +49,7 @@ def test_weights_are_taken_one_after_the_other(tmp_path):
     numbers = written(tmp_path)
     image = np.random.default_rng(2).normal(size=(2, 2, 4, 4)).astype(np.float32)
 
-    (found,) = reference.outputs(read_recorded(tmp_path), image)
+    (found,) = reference.outputs(read_recording(tmp_path), image)
 
     weight, rest = numbers[:54].reshape(3, 2, 3, 3), numbers[54:]
     padded = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -65,7 +65,7 @@ def test_a_vector_is_a_picture_of_one_pixel_where_one_is_needed(tmp_path):
     more = TEXT.replace("output v6", "v7 = pool_max v6 1 1 0 0 1 1\nv8 = add v7 v6\noutput v8")
     written(tmp_path, more)
 
-    assert read_recorded(tmp_path).shapes()["v8"] == (5, 1, 1)
+    assert read_recording(tmp_path).shapes()["v8"] == (5, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_what_cannot_be_is_refused(tmp_path, text, kind, complaint):
     written(tmp_path, text)
 
     with pytest.raises(kind, match=complaint):
-        read_recorded(tmp_path)
+        read_recording(tmp_path)

@@ -45,7 +45,7 @@ def test_a_network_gives_the_oracles_outputs_and_no_warning(
     monkeypatch.setenv("ASSAY_CHOOSE", "0")
     binary = program.compile_program(src / "approxhpvm_src.cc", src / "HPVM_binary", settings)
     assert network_of(launched(binary, tmp_path)) == network_of(graph)
-    found = program.run_compiled(binary, (), tmp_path, settings=settings, threads=1)
+    found = program.execute(binary, (), tmp_path, settings=settings, threads=1)
 
     assert found.status == 0, found.error
     outputs = np.fromfile(tmp_path / "outputs.bin", np.float32).reshape(len(images), -1)

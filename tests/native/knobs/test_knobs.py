@@ -9,11 +9,11 @@ from assay.core.errors import UsageError
 from assay.native import ops, reference
 from assay.native.build import build
 from assay.native.emit import emit
-from assay.native.knobs.apply import applied, sampled
-from assay.native.knobs.from_config import knobs_in
-from assay.native.knobs.int8_chains import affine, whole_weights
-from assay.native.knobs.table import KNOBS, offered
-from assay.native.passes.pipeline import optimized
+from assay.native.knobs.apply import apply_knobs, sample_weight
+from assay.native.knobs.from_config import read_knobs
+from assay.native.knobs.int8_chains import affine, quantize_weights
+from assay.native.knobs.table import KNOBS, available_knobs
+from assay.native.passes.pipeline import optimize
 from tests.native.built import program
 from tests.native.knob_cases import SOME, Drawn, both, drawn, items_for, with_knobs, wrong
 from tests.native.making import Making
@@ -57,7 +57,7 @@ def test_every_knob_computes_as_the_oracle_on_many_shapes(seed, plain_tools, nat
 
 def one_conv(size=(5, 6), kernel=3, channels=3):
     made = Making(channels, *size)
-    return optimized(made.graph(made.conv(made.input, 2, kernel, pads=(1, 1, 1, 1))))
+    return optimize(made.graph(made.conv(made.input, 2, kernel, pads=(1, 1, 1, 1))))
 
 
 @pytest.mark.parametrize("number", [n for n in KNOBS if KNOBS[n].name == "perf"])
@@ -68,7 +68,7 @@ def test_a_skipped_row_or_column_is_the_mean_of_its_neighbours(number):
     bias = graph.constants[graph.nodes[0].op.bias].reshape(-1, 1, 1)
     whole = reference.outputs(graph, images, dtype=np.float64)[0] - bias
 
-    found = reference.outputs(applied(graph, {"ConvOp0": number}), images, dtype=np.float64)[0]
+    found = reference.outputs(apply_knobs(graph, {"ConvOp0": number}), images, dtype=np.float64)[0]
 
     axis, every = (2, rows) if rows > 1 else (3, columns)
     lines, wanted = np.moveaxis(whole, axis, 0), []
@@ -88,7 +88,7 @@ def test_an_only_row_is_computed_although_it_would_be_skipped():
     graph = one_conv((1, 6))
     images = items_for(graph)[0]
 
-    found = reference.outputs(applied(graph, {"ConvOp0": 123}), images)[0]
+    found = reference.outputs(apply_knobs(graph, {"ConvOp0": 123}), images)[0]
 
     np.testing.assert_array_equal(found, reference.outputs(graph, images)[0])
 
@@ -98,7 +98,7 @@ def test_an_only_row_is_computed_although_it_would_be_skipped():
 def test_sampling_leaves_out_the_terms_that_hpvm_does(kernel, every):
     weight = np.random.default_rng(0).normal(size=(2, 5, kernel, kernel)).astype(np.float32)
     for offset in range(every):
-        found = sampled(weight, every, offset)
+        found = sample_weight(weight, every, offset)
         for channel, row, column in np.ndindex(*weight.shape[1:]):
             local = row * kernel + column
             if kernel * kernel % every:
@@ -120,17 +120,17 @@ def chain():
     pooled = made.add(ops.PoolOp("max", (3, 3), (1, 1)), second)
     flat = made.add(ops.ReshapeOp((128,)), pooled)
     dense = made.add(ops.DenseOp(made.constant(6, 128), made.constant(6)), flat)
-    return optimized(made.graph(dense))
+    return optimize(made.graph(dense))
 
 
 def all_int8(graph):
-    return {node.name: 13 for node in graph.nodes if 13 in offered(node, graph)}
+    return {node.name: 13 for node in graph.nodes if 13 in available_knobs(node, graph)}
 
 
 def test_between_layers_of_int8_values_stay_bytes():
     graph = chain()
 
-    changed = applied(graph, all_int8(graph), items_for(graph))
+    changed = apply_knobs(graph, all_int8(graph), items_for(graph))
 
     assert [node.dtype for node in changed.nodes] == ["uint8"] * 5 + ["float32"]
     pool = next(node for node in changed.nodes if isinstance(node.op, ops.PoolOp))
@@ -141,7 +141,7 @@ def test_between_layers_of_int8_values_stay_bytes():
 def test_a_value_that_something_else_reads_stays_a_float():
     graph = chain()
 
-    changed = applied(graph, {graph.nodes[1].name: 13}, items_for(graph))
+    changed = apply_knobs(graph, {graph.nodes[1].name: 13}, items_for(graph))
 
     assert [node.dtype for node in changed.nodes].count("uint8") == 1  # the cast of its input
     assert isinstance(changed.nodes[1].op, ops.CastOp)
@@ -162,7 +162,7 @@ def test_int8_is_near_what_it_stands_for():
     graph = chain()
     items = items_for(graph)
 
-    found = reference.outputs(applied(graph, all_int8(graph), items), *items)[0]
+    found = reference.outputs(apply_knobs(graph, all_int8(graph), items), *items)[0]
 
     wanted = reference.outputs(graph, *items)[0]
     assert np.abs(found - wanted).max() < 0.03 * np.abs(wanted).max()
@@ -180,7 +180,7 @@ def test_bytes_have_a_zero_of_their_own_and_cut_off_what_is_far():
 def test_weights_are_whole_numbers_of_each_filters_own_scale():
     weight = np.array([[1.0, -0.5], [0.0, 0.0], [100.0, 3.0]], np.float32)
 
-    numbers, scales = whole_weights(weight)
+    numbers, scales = quantize_weights(weight)
 
     assert numbers.tolist() == [[127, -64], [0, 0], [127, 4]]
     np.testing.assert_allclose(scales, [1 / 127, 1, 100 / 127], rtol=1e-6)
@@ -198,7 +198,7 @@ def test_weights_are_whole_numbers_of_each_filters_own_scale():
 )
 def test_a_knob_that_cannot_be_had_is_refused_with_its_layer(layer, number, error, complaint):
     with pytest.raises(error, match=complaint):
-        applied(one_conv(), {layer: number})
+        apply_knobs(one_conv(), {layer: number})
 
 
 def test_hpvms_ids_keep_their_meaning():
@@ -213,7 +213,7 @@ def test_hpvms_ids_keep_their_meaning():
 def test_only_what_the_machine_does_is_offered():
     graph = chain()
 
-    found = offered(graph.nodes[0], graph)
+    found = available_knobs(graph.nodes[0], graph)
 
     assert {11, 13, 121, 138, 231, 239, 321, 439} <= set(found)
     assert not {12, 151, 261, 1, 7, 14} & set(found)
@@ -243,10 +243,10 @@ def test_a_configuration_of_hpvms_form_gives_each_layer_its_knob(tmp_path):
     flat = made.add(ops.ReshapeOp((16,)), made.add(ops.PoolOp("max", (2, 2), (2, 2)), active))
     graph = made.graph(made.add(ops.DenseOp(made.constant(3, 16)), flat))
 
-    assert knobs_in(graph, path) == {"ConvOp0": 153, "DenseOp4": 13}
-    assert knobs_in(graph, path, "conf1") == {"ConvOp0": 11, "DenseOp4": 11}
+    assert read_knobs(graph, path) == {"ConvOp0": 153, "DenseOp4": 13}
+    assert read_knobs(graph, path, "conf1") == {"ConvOp0": 11, "DenseOp4": 11}
     with pytest.raises(UsageError, match="no configuration named 'conf3'"):
-        knobs_in(graph, path, "conf3")
+        read_knobs(graph, path, "conf3")
 
 
 def far(graph, changed, items):
@@ -261,12 +261,12 @@ def test_weights_corrected_on_items_lose_less_than_those_made_larger(number):
     value = made.building.add_input("input", (6, 9, 9)).value
     mixed = made.add(ops.ConvOp(made.constant(12, 6, 1, 1)), value)  # channels that are alike
     layer = made.building.add("layer", ops.ConvOp(made.constant(5, 12, 3, 3)), mixed)
-    graph = optimized(made.building.graph("mixed", [layer]))
+    graph = optimize(made.building.graph("mixed", [layer]))
     seen, other = items_for(graph, 1), items_for(graph, 2)
 
-    plain = far(graph, applied(graph, {"layer": number}), other)
+    plain = far(graph, apply_knobs(graph, {"layer": number}), other)
 
-    assert far(graph, applied(graph, {"layer": number}, seen), other) < 0.5 * plain
+    assert far(graph, apply_knobs(graph, {"layer": number}, seen), other) < 0.5 * plain
 
 
 def test_a_lower_rank_loses_nothing_that_is_not_there():
@@ -277,6 +277,6 @@ def test_a_lower_rank_loses_nothing_that_is_not_there():
     graph = made.building.graph("narrow", [layer])
 
     for items in ((), items_for(graph)):
-        changed = applied(graph, {"layer": 52}, items)
+        changed = apply_knobs(graph, {"layer": 52}, items)
         assert [node.shape for node in changed.nodes] == [(5,), (20,)]
         assert far(graph, changed, items_for(graph, 2)) < 1e-6

@@ -11,7 +11,7 @@ from assay.native import ops, reference
 from assay.native.capture import capture
 from assay.native.onnx.file import onnx_bytes, write_onnx
 from assay.native.passes import fusion
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from tests.native.by_others import by_onnxruntime, by_openvino
 from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
@@ -37,7 +37,7 @@ def test_onnxruntime_computes_random_graphs_as_the_oracle_does(graph):
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(graphs())
 def test_fused_graphs_are_written_as_well(graph):
-    check(fusion.fuse_pools(optimized(graph)))
+    check(fusion.fuse_pools(optimize(graph)))
 
 
 @pytest.mark.real("openvino")

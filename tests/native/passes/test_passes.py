@@ -11,11 +11,11 @@ from hypothesis import given, settings
 
 from assay.native import files, ops, reference
 from assay.native.passes import batch_norm, fusion, pipeline, transposes
-from assay.native.passes.pipeline import PASSES, optimized
+from assay.native.passes.pipeline import PASSES, optimize
 from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
 
-EVERY = (*dict.fromkeys(PASSES), fusion.fuse_pools, optimized)
+EVERY = (*dict.fromkeys(PASSES), fusion.fuse_pools, optimize)
 NEAR = 1e-5  # constants are folded in double precision and kept in single
 
 
@@ -43,16 +43,16 @@ def test_a_pass_leaves_every_output_as_it_was(each):
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(graphs())
 def test_passes_work_on_graphs_that_are_fused_already(graph):
-    once = optimized(graph)
+    once = optimize(graph)
 
-    assert_same_outputs(graph, fusion.fuse_pools(optimized(once)), inputs_for(graph))
+    assert_same_outputs(graph, fusion.fuse_pools(optimize(once)), inputs_for(graph))
 
 
 def test_a_batch_norm_goes_into_the_convolution_before_it():
     made = Making(3, 5, 5)
     graph = made.graph(made.norm(made.conv(made.input, 4, 3)))
 
-    folded = pipeline.drop_dead(batch_norm.fold_batch_norm(graph))
+    folded = pipeline.eliminate_dead_code(batch_norm.fold_batch_norm(graph))
 
     assert kinds(folded) == {"Conv": 1}
     assert len(folded.constants) == 2
@@ -63,7 +63,7 @@ def test_batch_norms_go_into_the_convolution_one_after_the_other():
     made = Making(3, 5, 5)
     graph = made.graph(made.norm(made.norm(made.norm(made.conv(made.input, 4, 3)))))
 
-    folded = pipeline.drop_dead(batch_norm.fold_batch_norm(graph))
+    folded = pipeline.eliminate_dead_code(batch_norm.fold_batch_norm(graph))
 
     assert kinds(folded) == {"Conv": 1}
     assert_same_outputs(graph, folded, inputs_for(graph))
@@ -75,7 +75,7 @@ def test_a_pass_may_run_over_what_it_has_made():
     turned = made.add(ops.TransposeOp((1, 2, 0)), made.input)
     flat = made.add(ops.ReshapeOp((60,)), turned)
     graph = made.graph(made.add(ops.DenseOp(made.constant(2, 60)), flat))
-    once = transposes.turn_dense_rows(graph)
+    once = transposes.permute_dense_weights(graph)
     again = msgspec.structs.replace(
         once, inputs=(msgspec.structs.replace(once.inputs[0], layout="channels_last"),)
     )
@@ -137,7 +137,7 @@ def test_a_residual_block_becomes_two_convolutions():
     added = made.add(ops.BinaryOp("add"), outer, made.input)
     graph = made.graph(made.add(ops.ActivationOp("relu"), added))
 
-    fused = optimized(graph)
+    fused = optimize(graph)
 
     assert kinds(fused) == {"Conv": 2}
     assert fused.nodes[-1].op.post == (ops.ResidualOp(), ops.ActivationOp("relu"))
@@ -151,7 +151,7 @@ def test_a_convolution_takes_one_sum_and_the_second_stays():
     once = made.add(ops.BinaryOp("add"), conv, made.input)
     graph = made.graph(made.add(ops.BinaryOp("add"), once, made.input))
 
-    fused = optimized(graph)
+    fused = optimize(graph)
 
     assert kinds(fused) == {"Conv": 1, "Binary": 1}
     assert_same_outputs(graph, fused, inputs_for(graph))
@@ -221,7 +221,7 @@ def test_a_picture_turned_to_be_flattened_is_not_turned():
     flat = made.add(ops.ReshapeOp((60,)), made.add(ops.TransposeOp((1, 2, 0)), made.input))
     graph = made.graph(made.add(ops.DenseOp(made.constant(7, 60)), flat))
 
-    straight = pipeline.drop_dead(transposes.turn_dense_rows(graph))
+    straight = pipeline.eliminate_dead_code(transposes.permute_dense_weights(graph))
 
     assert kinds(straight) == {"Reshape": 1, "Dense": 1}
     assert_same_outputs(graph, straight, inputs_for(graph))
@@ -232,7 +232,7 @@ def test_turning_there_and_back_is_nothing():
     back = made.add(ops.TransposeOp((2, 0, 1)), made.add(ops.TransposeOp((1, 2, 0)), made.input))
     graph = made.graph(made.add(ops.ActivationOp("relu"), back))
 
-    assert kinds(optimized(graph)) == {"Activation": 1}
+    assert kinds(optimize(graph)) == {"Activation": 1}
 
 
 def test_turning_there_and_back_for_an_output_keeps_the_output():
@@ -240,7 +240,7 @@ def test_turning_there_and_back_for_an_output_keeps_the_output():
     back = made.add(ops.TransposeOp((2, 0, 1)), made.add(ops.TransposeOp((1, 2, 0)), made.input))
     graph = made.graph(back)
 
-    assert_same_outputs(graph, optimized(graph), inputs_for(graph))
+    assert_same_outputs(graph, optimize(graph), inputs_for(graph))
 
 
 def test_dead_nodes_go_with_their_constants():
@@ -248,7 +248,7 @@ def test_dead_nodes_go_with_their_constants():
     made.conv(made.input, 4)
     kept = made.conv(made.input, 5)
 
-    graph = pipeline.drop_dead(made.graph(kept))
+    graph = pipeline.eliminate_dead_code(made.graph(kept))
 
     assert [node.output for node in graph.nodes] == [kept]
     assert len(graph.constants) == 2
@@ -259,6 +259,6 @@ def test_optimizing_does_not_change_the_graph_given():
     graph = made.graph(made.norm(made.conv(made.input, 4, 3)))
     before = files.digest(graph)
 
-    optimized(graph)
+    optimize(graph)
 
     assert files.digest(graph) == before

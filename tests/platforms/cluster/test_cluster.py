@@ -202,11 +202,11 @@ def test_no_cluster_is_started_here_where_the_one_asked_is_gone():
 
 
 def test_what_a_cluster_said_is_told_by_its_last_line():
-    from assay.platforms.cluster._connection import unusable
+    from assay.platforms.cluster._connection import unusable_reason
 
     said = "Initialization failure from server:\nTraceback (most recent call last):\n  File …\n"
     said += "RuntimeError: Starting Ray client server failed. See ray_client_server_1.err.\n"
-    found = unusable(ADDRESS, ConnectionError(said))
+    found = unusable_reason(ADDRESS, ConnectionError(said))
 
     assert "(RuntimeError: Starting Ray client server failed." in str(found)
     assert "perhaps out of memory" in found.hint

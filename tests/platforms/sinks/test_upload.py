@@ -52,7 +52,7 @@ def test_a_run_goes_to_every_sink_and_a_second_time_nowhere(keep, home, tmp_path
     assert {"Name": "step_time", "Unit": "Seconds"} in described["Metrics"]
     assert lines[0]["step_time"] == pytest.approx(0.01, rel=0.02)
     assert described["Dimensions"] == [["case", "host"]]
-    assert list(upload.waiting(home)) == []
+    assert list(upload.pending_uploads(home)) == []
 
 
 @pytest.mark.real("google.cloud.bigquery")
@@ -93,13 +93,13 @@ def test_two_processes_that_send_at_once_send_once(keep, home, tmp_path):
     ]
     with upload.only_sender(home):
         os.write(ready, b"go")
-        _until(lambda: len(list(upload.waiting(home))) == 1)
+        _until(lambda: len(list(upload.pending_uploads(home))) == 1)
         assert not sent.exists()  # both wait for us
     ended = [os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in senders]
 
     assert ended == [0, 0]
     assert len(sent.read_text().splitlines()) == 3
-    assert list(upload.waiting(home)) == []
+    assert list(upload.pending_uploads(home)) == []
 
 
 def test_a_parcel_that_is_being_written_is_not_waiting_yet(home):
@@ -108,7 +108,7 @@ def test_a_parcel_that_is_being_written_is_not_waiting_yet(home):
     (folder / ".330-half.json").write_bytes(b'{"na')
     (folder / "gone.json").symlink_to("arrived.json")  # listed, but no longer there when it is read
 
-    assert list(upload.waiting(home)) == []
+    assert list(upload.pending_uploads(home)) == []
 
 
 def _forked(work: Callable[[], object]) -> int:
@@ -153,15 +153,15 @@ def test_what_is_wrong_is_refused_before_anything_is_sent(keep, home, given, sen
 
     with pytest.raises(UsageError, match=sentence):
         assay.upload(run, store=home, **given)
-    assert list(upload.waiting(home)) == []
+    assert list(upload.pending_uploads(home)) == []
 
 
 def test_no_run_and_wrong_settings_are_said(keep, home):
-    from assay.platforms.sinks.upload import of_settings
+    from assay.platforms.sinks.upload import sinks_from_settings
 
     with pytest.raises(UsageError, match="No run was given"):
         assay.upload(metrics="x", store=home)
     keep((CASE, 0.01, "ok"))
     (home / "sinks.toml").write_text("bigqery = 'x'\n")
     with pytest.raises(UsageError, match="unknown field `bigqery`"):
-        of_settings(home)
+        sinks_from_settings(home)

@@ -96,7 +96,7 @@ def test_outside_doubts_can_be_added(monkeypatch):
 
 def test_an_interval_that_misses_the_target_by_a_hair_does_not_read_as_the_target():
     missing = result(steady(noisy(spread=0.1)))
-    estimate = estimates.of_case(estimates.processes(missing))
+    estimate = estimates.case_estimate(estimates.processes(missing))
     near = result(*missing.samples, target=estimate.half_width / estimate.value / 1.00001)
 
     text = next(doubt.text for doubt in doubts(near) if doubt.code == "target-missed")

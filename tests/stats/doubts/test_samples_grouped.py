@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.stats.doubts.samples import hidden_by_means
+from assay.stats.doubts.samples import hidden_by_averaging
 from tests.stats.test_summary import result, steady
 
 RANDOM = np.random.default_rng(0)
@@ -23,27 +23,27 @@ def run(singles, steps, wait=0.0):
 
 @pytest.mark.parametrize("wait", [0.0, 0.0002])
 def test_two_modes_within_a_sample_are_said(wait):
-    found = hidden_by_means(run(TWO_MODES, 13, wait))
+    found = hidden_by_averaging(run(TWO_MODES, 13, wait))
     assert found.code == "hidden-by-means"
     assert "mean of 13 steps" in found.text
     assert "--latency" in found.remedy
 
 
 def test_steps_that_are_alike_hide_nothing():
-    assert hidden_by_means(run(NORMAL, 13)) is None
+    assert hidden_by_averaging(run(NORMAL, 13)) is None
 
 
 def test_samples_of_one_step_hide_nothing():
-    assert hidden_by_means(run(TWO_MODES, 1)) is None
+    assert hidden_by_averaging(run(TWO_MODES, 1)) is None
 
 
 def test_a_wait_that_is_longer_than_the_differences_tells_nothing_of_them():
-    assert hidden_by_means(run(TWO_MODES, 13, wait=0.004)) is None
+    assert hidden_by_averaging(run(TWO_MODES, 13, wait=0.004)) is None
 
 
 def test_a_few_single_steps_cannot_tell():
-    assert hidden_by_means(run(TWO_MODES[:20], 13)) is None
+    assert hidden_by_averaging(run(TWO_MODES[:20], 13)) is None
 
 
 def test_a_result_without_samples_is_not_doubted():
-    assert hidden_by_means(result(steady(TWO_MODES, phase="warmup"))) is None
+    assert hidden_by_averaging(result(steady(TWO_MODES, phase="warmup"))) is None

@@ -38,12 +38,14 @@ def test_the_coarsest_precision_decides_what_is_allowed():
 
 def test_of_three_the_one_apart_is_the_odd_one_out():
     outputs = {"a": given(1.0, 9.0), "b": given(1.0, 2.0), "c": given(1.0, 2.0)}
-    found = outputs_of.wrong_ones(outputs, dict.fromkeys("abc", case()))
+    found = outputs_of.wrong_outputs(outputs, dict.fromkeys("abc", case()))
     assert list(found) == ["a"]
 
 
 def test_of_two_the_second_is_wrong():
-    found = outputs_of.wrong_ones({"a": given(1.0), "b": given(2.0)}, dict.fromkeys("ab", case()))
+    found = outputs_of.wrong_outputs(
+        {"a": given(1.0), "b": given(2.0)}, dict.fromkeys("ab", case())
+    )
     assert list(found) == ["b"]
 
 
@@ -52,7 +54,7 @@ def test_other_parameters_are_not_compared():
         name: Case(workload="w", backend="b", params={"seed": seed}, key=name)
         for seed, name in enumerate("ab")
     }
-    assert outputs_of.wrong_ones({"a": given(1.0), "b": given(2.0)}, cases) == {}
+    assert outputs_of.wrong_outputs({"a": given(1.0), "b": given(2.0)}, cases) == {}
 
 
 def test_a_coarse_precision_does_not_make_a_finer_one_wrong():
@@ -62,11 +64,11 @@ def test_a_coarse_precision_does_not_make_a_finer_one_wrong():
     cases = {name: case(precision="float32") for name in "ab"}
     cases |= {name: case(precision="bfloat16") for name in "cd"}
 
-    assert outputs_of.wrong_ones(outputs, cases) == {}
+    assert outputs_of.wrong_outputs(outputs, cases) == {}
 
 
 def test_a_coarse_one_is_wrong_beyond_what_its_precision_allows():
     outputs = {"fine": given(1.0, 2.0), "coarse": given(1.0, 1.5)}
     cases = {"fine": case(), "coarse": case(precision="bfloat16")}
 
-    assert list(outputs_of.wrong_ones(outputs, cases)) == ["coarse"]
+    assert list(outputs_of.wrong_outputs(outputs, cases)) == ["coarse"]

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from assay.commands.compare.api import Comparing, compare_results
+from assay.commands.compare.api import CompareOptions, compare_results
 from assay.core.errors import UsageError
 from assay.core.records import Case, Query
 from assay.core.registry import open_store
@@ -18,7 +18,7 @@ from tests.kept_runs import CASE, OTHER
 NAMES = ("before", "after")
 
 
-def asked(home, how=Comparing()):
+def asked(home, how=CompareOptions()):
     queries = (Query(label="before"), Query(label="after"))
     with closing(open_store(home)) as store:
         return compare_points(store, queries, NAMES, how)
@@ -61,7 +61,7 @@ def test_groups_metrics_and_what_only_one_side_has(home, keep):
     keep((CASE, 0.01, "ok"), (OTHER, 0.01, "ok"), (alone, 1.0, "ok"), label="before")
     keep((CASE, 0.02, "ok"), (OTHER, 0.01, "ok"), label="after")
 
-    found = asked(home, Comparing(metric="throughput", by="backend"))
+    found = asked(home, CompareOptions(metric="throughput", by="backend"))
 
     assert {one.key: round(one.ratio, 3) for one in found.differences} == {
         "mnist-mlp@jax": 0.5,
@@ -74,8 +74,8 @@ def test_groups_metrics_and_what_only_one_side_has(home, keep):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (Comparing(metric="nothing"), "no metric in common named 'nothing'"),
-        (Comparing(by="nothing"), "no parameter or option named 'nothing'"),
+        (CompareOptions(metric="nothing"), "no metric in common named 'nothing'"),
+        (CompareOptions(by="nothing"), "no parameter or option named 'nothing'"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(how, words, home, keep):

@@ -21,7 +21,7 @@ def test_weights_counted_as_keras_keeps_layers_are_put_where_they_belong():
     """In this file the projection of a shortcut was counted before the second convolution."""
     held = files.read(TRAINED)
 
-    found = eval_data.fitted(RESNET18.net(), held)
+    found = eval_data.fit_weights(RESNET18.net(), held)
 
     assert (found["conv2d_9/kernel"] == held["conv2d_10/kernel"]).all()
     assert (found["conv2d_10/kernel"] == held["conv2d_9/kernel"]).all()
@@ -36,7 +36,7 @@ def test_weights_in_order_of_creation_come_back_as_they_were(name, form, tmp_pat
     weights = nets.weights(net, seed=1)
     files.write(tmp_path / form, weights, net.flattened())
 
-    found = eval_data.fitted(net, files.read(tmp_path / form, eval_data.stored(net)))
+    found = eval_data.fit_weights(net, files.read(tmp_path / form, eval_data.weight_layers(net)))
 
     assert list(found) == list(net.weight_shapes())
     assert all(np.array_equal(found[key], weights[key]) for key in weights)
@@ -48,7 +48,7 @@ def test_weights_of_another_net_say_which_layer_needs_what():
     with pytest.raises(
         UsageError, match=r"conv2d_1 needs kernel \(5, 5, 1, 32\), but theirs is \(3, 3, 3, 16\)"
     ):
-        eval_data.fitted(registry.workload("lenet").net(), held)
+        eval_data.fit_weights(registry.workload("lenet").net(), held)
 
 
 def test_a_missing_bin_is_named(tmp_path):
@@ -57,7 +57,7 @@ def test_a_missing_bin_is_named(tmp_path):
     (tmp_path / "bins" / "conv2d_9_b.bin").unlink()
 
     with pytest.raises(UsageError, match=r"has no conv2d_9_b\.bin, but layer conv2d_9 needs"):
-        files.read(tmp_path / "bins", eval_data.stored(net))
+        files.read(tmp_path / "bins", eval_data.weight_layers(net))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_hpvms_own_pictures_are_taken_as_they_are(tmp_path, monkeypatch):
         planes.tofile(folder / f"{part}_input.bin")
         np.array([3, 1, 4, 1], np.uint32).tofile(folder / f"{part}_labels.bin")
 
-    found = eval_data.pictures(RESNET18, "model_params", "tune", 3)
+    found = eval_data.evaluation_images(RESNET18, "model_params", "tune", 3)
 
     assert np.array_equal(found.ready(found.inputs), planes[:3].transpose(0, 2, 3, 1))
     assert found.labels.tolist() == [3, 1, 4]
@@ -139,7 +139,7 @@ def test_hpvms_own_pictures_are_taken_as_they_are(tmp_path, monkeypatch):
 def test_own_pictures_are_made_ready_by_the_rule_of_the_net(monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
 
-    found = eval_data.pictures(RESNET18, "own", "test", 2)
+    found = eval_data.evaluation_images(RESNET18, "own", "test", 2)
 
     wanted = (found.inputs.astype(np.float64) - 120.70757293701172) / (64.15007019042969 + 1e-7)
     assert found.inputs.dtype == np.uint8

@@ -8,12 +8,12 @@ import threading
 import numpy as np
 import pytest
 
-from assay.core.settings import KEPT_WEIGHTS
+from assay.core.settings import CACHED_WEIGHTS
 from assay.workloads.models import weight_cache
-from assay.workloads.models.weight_specs import drawn
+from assay.workloads.models.weight_specs import draw_weights
 from assay.workloads.net import nets
 from assay.workloads.net.layers import Dense
-from assay.workloads.resnet50 import listed
+from assay.workloads.resnet50 import weight_specs
 
 SHAPES = {"a.kernel": (3, 5), "a.bias": (5,), "b.0.kernel": (7, 2)}
 SIZES = {"image_size": 32, "blocks": (1, 1, 1, 1), "narrower": 16, "classes": 3}
@@ -21,7 +21,7 @@ SIZES = {"image_size": 32, "blocks": (1, 1, 1, 1), "narrower": 16, "classes": 3}
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(KEPT_WEIGHTS, str(tmp_path))
+    monkeypatch.setenv(CACHED_WEIGHTS, str(tmp_path))
     return tmp_path
 
 
@@ -37,22 +37,22 @@ def never():
 
 
 def test_what_is_read_is_what_was_drawn(folder, monkeypatch):
-    found = [dict(drawn(SHAPES, 3)) for _ in range(2)]
-    monkeypatch.delenv(KEPT_WEIGHTS)
+    found = [dict(draw_weights(SHAPES, 3)) for _ in range(2)]
+    monkeypatch.delenv(CACHED_WEIGHTS)
 
-    assert same(found[0], dict(drawn(SHAPES, 3))) and same(found[1], found[0])
+    assert same(found[0], dict(draw_weights(SHAPES, 3))) and same(found[1], found[0])
     assert [one.name[:8] for one in folder.iterdir()] == ["weights-"]
 
 
 def test_the_second_draws_nothing(folder):
-    never.__module__ = weight_cache.once.__module__
+    never.__module__ = weight_cache.load_or_draw.__module__
 
     def draw():
         yield np.arange(4, dtype=np.float32)
 
     draw.__module__ = never.__module__
-    list(weight_cache.once({"a": (4,)}, 0, draw))
-    ((name, values),) = weight_cache.once({"b.a": (4,)}, 0, never)
+    list(weight_cache.load_or_draw({"a": (4,)}, 0, draw))
+    ((name, values),) = weight_cache.load_or_draw({"b.a": (4,)}, 0, never)
 
     assert name == "b.a" and values.tolist() == [0, 1, 2, 3]
     assert values.flags.writeable and values.flags.owndata
@@ -60,8 +60,8 @@ def test_the_second_draws_nothing(folder):
 
 @pytest.mark.parametrize("other", [{"seed": 4}, {"shapes": {**SHAPES, "a.bias": (6,)}}])
 def test_another_seed_or_shape_is_another_file(folder, other):
-    list(drawn(SHAPES, 3))
-    list(drawn(**{"shapes": SHAPES, "seed": 3, **other}))
+    list(draw_weights(SHAPES, 3))
+    list(draw_weights(**{"shapes": SHAPES, "seed": 3, **other}))
 
     assert len(list(folder.iterdir())) == 2
 
@@ -77,43 +77,45 @@ def test_another_seed_or_shape_is_another_file(folder, other):
     ids=["empty", "cut short early", "cut short late", "one bit"],
 )
 def test_a_damaged_file_is_made_again(folder, damage):
-    wanted = dict(drawn(SHAPES, 3))
+    wanted = dict(draw_weights(SHAPES, 3))
     (path,) = folder.iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
 
-    assert same(dict(drawn(SHAPES, 3)), wanted)
+    assert same(dict(draw_weights(SHAPES, 3)), wanted)
     assert path.read_bytes() == whole
 
 
 def test_two_who_write_at_once_leave_one_whole_file(folder):
     found = []
-    threads = [threading.Thread(target=lambda: found.append(dict(drawn(SHAPES, 3)))) for _ in "ab"]
+    threads = [
+        threading.Thread(target=lambda: found.append(dict(draw_weights(SHAPES, 3)))) for _ in "ab"
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
     assert len(found) == 2 and same(*found)
-    assert same(dict(drawn(SHAPES, 3)), found[0])
+    assert same(dict(draw_weights(SHAPES, 3)), found[0])
 
 
 @pytest.mark.parametrize("problem", ["no folder", "full"])
 def test_where_nothing_can_be_written_weights_are_drawn(folder, monkeypatch, problem):
-    wanted = dict(drawn(SHAPES, 3))
+    wanted = dict(draw_weights(SHAPES, 3))
     for one in folder.iterdir():
         one.unlink()
     if problem == "full":
-        monkeypatch.setattr(weight_cache, "MOST", 100)
+        monkeypatch.setattr(weight_cache, "MAX_BYTES", 100)
     else:
-        monkeypatch.setenv(KEPT_WEIGHTS, os.fspath(folder / "not here"))
+        monkeypatch.setenv(CACHED_WEIGHTS, os.fspath(folder / "not here"))
 
-    assert same(dict(drawn(SHAPES, 3)), wanted)
+    assert same(dict(draw_weights(SHAPES, 3)), wanted)
     assert not list(folder.iterdir())
 
 
 def test_who_stops_half_way_leaves_nothing(folder):
-    arrays = drawn(SHAPES, 3)
+    arrays = draw_weights(SHAPES, 3)
     next(arrays)
     arrays.close()
 
@@ -123,7 +125,7 @@ def test_who_stops_half_way_leaves_nothing(folder):
 def test_nets_and_listings_have_files_of_their_own(folder):
     net = nets.Net((4,), (Dense(3), Dense(2)))
     first = nets.weights(net, 0)
-    arrays = listed(**SIZES).arrays(0)
+    arrays = weight_specs(**SIZES).arrays(0)
 
-    assert same(nets.weights(net, 0), first) and same(listed(**SIZES).arrays(0), arrays)
+    assert same(nets.weights(net, 0), first) and same(weight_specs(**SIZES).arrays(0), arrays)
     assert len(list(folder.iterdir())) == 2

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from assay.workloads.models.jax.layers import dense, layer_norm, tree
-from assay.workloads.models.jax.transformer import attended, block, projected, rest
+from assay.workloads.models.jax.transformer import attend, block, finish_block, split_heads
 from assay.workloads.transformer_decoder import EPSILON
 
 
@@ -55,12 +55,12 @@ def _prefill(params: Any, prompt: Any, heads: int, generated: int) -> tuple[Any,
     values = params["embed"]["embeddings"][prompt] + params["positions"]["embeddings"][:length]
     for weights in params["blocks"]:
         normed = layer_norm(weights["norms"][0], values, EPSILON)
-        query, *keys_values = projected(weights["attention"], normed, heads)
-        attended_values = attended(weights["attention"], (query, *keys_values), causal=True)
-        values = rest(weights, values, attended_values, EPSILON)
+        query, *keys_values = split_heads(weights["attention"], normed, heads)
+        attended_values = attend(weights["attention"], (query, *keys_values), causal=True)
+        values = finish_block(weights, values, attended_values, EPSILON)
         room = ((0, 0), (0, 0), (0, generated - 1), (0, 0))
         cache.append([jnp.pad(part.swapaxes(1, 2), room) for part in keys_values])
-    return _likeliest(_logits(params, values[:, -1])), cache
+    return _greedy_tokens(_logits(params, values[:, -1])), cache
 
 
 def _decode(params: Any, token: Any, cache: Any, at: Any, heads: int) -> tuple[Any, Any]:
@@ -70,9 +70,9 @@ def _decode(params: Any, token: Any, cache: Any, at: Any, heads: int) -> tuple[A
     for weights, (keys, values_cache) in zip(params["blocks"], cache, strict=True):
         normed = layer_norm(weights["norms"][0], values, EPSILON)
         attended_values, *new = _attend_one(weights["attention"], normed, keys, values_cache, at)
-        values = rest(weights, values, attended_values, EPSILON)
+        values = finish_block(weights, values, attended_values, EPSILON)
         left.append(new)
-    return _likeliest(_logits(params, values)), left
+    return _greedy_tokens(_logits(params, values)), left
 
 
 def _attend_one(
@@ -96,5 +96,5 @@ def _logits(params: Any, values: Any) -> Any:
     return layer_norm(params["norm"], values, EPSILON) @ params["embed"]["embeddings"].T
 
 
-def _likeliest(logits: Any) -> Any:
+def _greedy_tokens(logits: Any) -> Any:
     return jnp.argmax(logits, -1).astype(jnp.int32)

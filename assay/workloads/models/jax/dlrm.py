@@ -8,14 +8,14 @@ from typing import Any
 import jax.numpy as jnp
 from jax.nn import relu
 
-from assay.workloads.dlrm import TABLES, crossed
+from assay.workloads.dlrm import TABLES, pair_indices
 from assay.workloads.models.jax.layers import dense, tree
 
 
 def model(
     arrays: Mapping[str, Any], rows: int, depth: int, bottom: Sequence[int], top: Sequence[int]
 ) -> tuple[Any, ...]:
-    starts, pairs = jnp.arange(TABLES) * rows, jnp.array(crossed())
+    starts, pairs = jnp.arange(TABLES) * rows, jnp.array(pair_indices())
 
     def apply(params: Any, inputs: Any, key: Any = None, data_format: str = "") -> Any:
         numbers, places = inputs

@@ -129,7 +129,7 @@ def mean_of_pixels(values: Any, last: bool) -> Any:
     return values.mean((1, 2) if last else (2, 3))
 
 
-def dropped(values: Any, rate: float, key: Any, number: int) -> Any:
+def apply_dropout(values: Any, rate: float, key: Any, number: int) -> Any:
     """Dropout, unless `key` is None; `number` makes the dropouts of a net independent."""
     if key is None or not rate:
         return values

@@ -16,13 +16,13 @@ from assay.workloads.models.jax.layers import (
     mean_of_pixels,
     tree,
 )
-from assay.workloads.resnet50 import EPSILON, MOMENTUM, placed
+from assay.workloads.resnet50 import EPSILON, MOMENTUM, block_specs
 
 
 def model(
     arrays: Mapping[str, Any], image_size: int, blocks: Sequence[int], narrower: int, classes: int
 ) -> tuple[Any, ...]:
-    strides = [stride for _, _, stride, _ in placed(blocks, narrower)]
+    strides = [stride for _, _, stride, _ in block_specs(blocks, narrower)]
 
     def apply(
         params: Any,

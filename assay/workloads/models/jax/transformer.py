@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from assay.workloads.models.jax.layers import dense, dropped, layer_norm
+from assay.workloads.models.jax.layers import apply_dropout, dense, layer_norm
 
 FUSED = (jnp.bfloat16, jnp.float16)  # dtypes of cuDNN's fused attention
 DEPTHS = 8  # there a head's depth has to be a multiple of this
@@ -23,10 +23,12 @@ def block(
 ) -> Any:
     """Norms first, then attention, then two dense layers."""
     normed = layer_norm(weights["norms"][0], values, epsilon)
-    return rest(weights, values, attention(weights["attention"], normed, heads, causal), epsilon)
+    return finish_block(
+        weights, values, attention(weights["attention"], normed, heads, causal), epsilon
+    )
 
 
-def rest(weights: Any, values: Any, attended: Any, epsilon: float) -> Any:
+def finish_block(weights: Any, values: Any, attended: Any, epsilon: float) -> Any:
     """The part of a block after the attention, with norms first."""
     values = values + attended
     return values + two_dense(weights, layer_norm(weights["norms"][1], values, epsilon))
@@ -43,9 +45,9 @@ def block_norms_last(
     rate, key, number = dropout
     branch = attention(weights["attention"], values, heads)
     values = layer_norm(
-        weights["norms"][0], values + dropped(branch, rate, key, 2 * number), epsilon
+        weights["norms"][0], values + apply_dropout(branch, rate, key, 2 * number), epsilon
     )
-    branch = dropped(two_dense(weights, values), rate, key, 2 * number + 1)
+    branch = apply_dropout(two_dense(weights, values), rate, key, 2 * number + 1)
     return layer_norm(weights["norms"][1], values + branch, epsilon)
 
 
@@ -55,17 +57,17 @@ def two_dense(weights: Any, values: Any) -> Any:
 
 
 def attention(weights: Any, values: Any, heads: int, causal: bool = False) -> Any:
-    return attended(weights, projected(weights, values, heads), causal)
+    return attend(weights, split_heads(weights, values, heads), causal)
 
 
-def projected(weights: Any, values: Any, heads: int) -> list[Any]:
+def split_heads(weights: Any, values: Any, heads: int) -> list[Any]:
     """Queries, keys and values, each (batch, length, heads, depth)."""
     split = (*values.shape[:2], 3, heads, values.shape[-1] // heads)
     parts = dense(weights["project"], values).reshape(split)
     return [parts[:, :, part] for part in range(3)]
 
 
-def attended(weights: Any, parts: Sequence[Any], causal: bool) -> Any:
+def attend(weights: Any, parts: Sequence[Any], causal: bool) -> Any:
     query, key, value = parts
     outputs = jax.nn.dot_product_attention(
         query, key, value, is_causal=causal, implementation=_implementation(query)

@@ -11,13 +11,13 @@ from assay.workloads.models.keras.transformer import Block, Rows
 from assay.workloads.transformer_decoder import EPSILON
 
 
-def training(**numbers: int) -> Any:
+def training_model(**numbers: int) -> Any:
     """Tokens → the logits of each next token."""
     inputs = keras.Input((numbers["length"],), dtype="int32")
     return keras.Model(inputs, Decoder(**numbers)(inputs))
 
 
-def generating(batch_size: int, prompt: int, generated: int, **numbers: int) -> Any:
+def generation_model(batch_size: int, prompt: int, generated: int, **numbers: int) -> Any:
     """A prompt → the tokens that follow it, by greedy decoding."""
     inputs = keras.Input(batch_shape=(batch_size, prompt), dtype="int32")
     return keras.Model(inputs, Generator(generated, Decoder(**numbers))(inputs))
@@ -89,13 +89,13 @@ class Generator(layers.Layer):  # type: ignore[misc]
     def call(self, prompt: Any) -> Any:
         start = prompt.shape[1]
         logits, cache = self.decoder.read(prompt, self.generated - 1)
-        token = _likeliest(logits)
+        token = _greedy_tokens(logits)
         tokens = ops.pad(token, ((0, 0), (0, self.generated - 1)))
 
         def body(index: Any, state: Any) -> Any:
             tokens, token, cache = state
             logits, cache = self.decoder.read_one(token, cache, start + index - 1)
-            token = _likeliest(logits)
+            token = _greedy_tokens(logits)
             return ops.slice_update(tokens, (0, index), token), token, cache
 
         # compiled into the step on JAX and TensorFlow; Keras on PyTorch runs it in Python
@@ -105,5 +105,5 @@ class Generator(layers.Layer):  # type: ignore[misc]
         return keras.KerasTensor((prompt.shape[0], self.generated), dtype="int32")
 
 
-def _likeliest(logits: Any) -> Any:
+def _greedy_tokens(logits: Any) -> Any:
     return ops.cast(ops.argmax(logits, axis=-1), "int32")

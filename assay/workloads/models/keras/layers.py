@@ -13,7 +13,7 @@ def channel_axis() -> int:
     return -1 if keras.config.image_data_format() == "channels_last" else 1
 
 
-def picture_input(image_size: int, channels: int = 3) -> Any:
+def image_input(image_size: int, channels: int = 3) -> Any:
     shape = (image_size, image_size, channels)
     if channel_axis() == 1:
         shape = (channels, image_size, image_size)

@@ -8,14 +8,14 @@ from typing import Any
 import keras
 from keras import layers
 
-from assay.workloads.models.keras.layers import channel_axis, picture_input
-from assay.workloads.resnet50 import EPSILON, MOMENTUM, placed
+from assay.workloads.models.keras.layers import channel_axis, image_input
+from assay.workloads.resnet50 import EPSILON, MOMENTUM, block_specs
 
 
-def functional(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:
+def functional_model(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:
     """A flat graph of single layers: each block's `call` is traced, not the block."""
     stem, body, head = _parts(blocks, narrower, classes)
-    inputs = values = picture_input(image_size)
+    inputs = values = image_input(image_size)
     for layer in stem:
         values = layer(values)
     for block in body:
@@ -25,9 +25,9 @@ def functional(image_size: int, blocks: Sequence[int], narrower: int, classes: i
     return keras.Model(inputs, values, name="resnet50")
 
 
-def subclassed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:
+def subclassed_model(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:
     model = ResNet50(blocks, narrower, classes)
-    model(picture_input(image_size))  # makes its weights
+    model(image_input(image_size))  # makes its weights
     return model
 
 
@@ -79,7 +79,7 @@ def _parts(
         layers.ZeroPadding2D(1),
         layers.MaxPooling2D(3, strides=2),
     ]
-    body = [Bottleneck(*sizes[1:]) for sizes in placed(blocks, narrower)]
+    body = [Bottleneck(*sizes[1:]) for sizes in block_specs(blocks, narrower)]
     return stem, body, [layers.GlobalAveragePooling2D(), layers.Dense(classes)]
 
 

@@ -10,25 +10,25 @@ import numpy as np
 from keras import initializers
 
 from assay.core import phases
-from assay.workloads.models.weight_specs import drawn
+from assay.workloads.models.weight_specs import draw_weights
 
 
-def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **kwargs: Any) -> Any:
+def seeded_model(seed: int, make: Callable[..., Any], *sizes: Any, **kwargs: Any) -> Any:
     """`make(*sizes, **kwargs)` with every weight drawn by its role; none is constant 0 or 1."""
-    with initialised_later():
+    with no_random_initializers():
         model = make(*sizes, **kwargs)
     shapes = {
         f"{position}.{weight.name}": tuple(weight.shape)
         for position, weight in enumerate(model.weights)
     }
     with phases.during("weights"):
-        for variable, (_, values) in zip(model.weights, drawn(shapes, seed), strict=True):
+        for variable, (_, values) in zip(model.weights, draw_weights(shapes, seed), strict=True):
             variable.assign(values)
     return model
 
 
 @contextmanager
-def initialised_later() -> Iterator[None]:
+def no_random_initializers() -> Iterator[None]:
     """Random initializers give zeros: their values are replaced, but would have to be compiled."""
     kinds = (initializers.VarianceScaling, initializers.RandomUniform, initializers.Orthogonal)
     own = [kind.__call__ for kind in kinds]

@@ -9,13 +9,13 @@ from torch import nn
 from torch.nn import functional
 
 from assay.workloads.convnext import EPSILON, stages
-from assay.workloads.models.torch.load import Weight, loaded
+from assay.workloads.models.torch.load import Weight, load_weights
 
 
 def model(
     arrays: Mapping[str, Any], image_size: int, classes: int, deep: int, width: int
 ) -> nn.Module:
-    return loaded(lambda: ConvNeXt(classes, deep, width), arrays)
+    return load_weights(lambda: ConvNeXt(classes, deep, width), arrays)
 
 
 class ConvNeXt(nn.Module):  # type: ignore[misc]

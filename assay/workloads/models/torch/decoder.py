@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.models.torch.load import loaded, table
+from assay.workloads.models.torch.load import load_weights, table
 from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.transformer_decoder import EPSILON
 
@@ -18,13 +18,13 @@ ALIGNED = 8  # fused attention needs rows of its mask aligned to this
 
 def model(arrays: Mapping[str, Any], **numbers: int) -> nn.Module:
     """Tokens → the logits of each next token."""
-    return loaded(lambda: TorchDecoder(**numbers), arrays)
+    return load_weights(lambda: TorchDecoder(**numbers), arrays)
 
 
 def generators(arrays: Mapping[str, Any], generated: int, **numbers: int) -> tuple[nn.Module, None]:
     """A prompt → the tokens that follow it, by greedy decoding, one by one; so no other model is
     needed for the first."""
-    return loaded(lambda: TorchGenerator(generated, **numbers), arrays), None
+    return load_weights(lambda: TorchGenerator(generated, **numbers), arrays), None
 
 
 class TorchDecoder(nn.Module):  # type: ignore[misc]

@@ -10,14 +10,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.dlrm import NUMBERS, TABLES, crossed
-from assay.workloads.models.torch.load import loaded, table
+from assay.workloads.dlrm import NUMBERS, TABLES, pair_indices
+from assay.workloads.models.torch.load import load_weights, table
 
 
 def model(
     arrays: Mapping[str, Any], rows: int, depth: int, bottom: Sequence[int], top: Sequence[int]
 ) -> nn.Module:
-    return loaded(lambda: Recommender(rows, depth, bottom, top), arrays)
+    return load_weights(lambda: Recommender(rows, depth, bottom, top), arrays)
 
 
 class Recommender(nn.Module):  # type: ignore[misc]
@@ -28,7 +28,7 @@ class Recommender(nn.Module):  # type: ignore[misc]
         self.top = _chain(depth + TABLES * (TABLES + 1) // 2, (*top, 1))
         starts, pairs = (
             torch.arange(TABLES, device="cpu") * rows,
-            torch.tensor(crossed(), device="cpu"),
+            torch.tensor(pair_indices(), device="cpu"),
         )
         self.register_buffer("starts", starts, persistent=False)
         self.register_buffer("pairs", pairs, persistent=False)

@@ -9,13 +9,13 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.models.torch.load import loaded, table
+from assay.workloads.models.torch.load import load_weights, table
 from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.transformer_encoder import EPSILON, POSITIONS
 
 
 def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
-    return loaded(lambda: Encoder(**sizes), arrays)
+    return load_weights(lambda: Encoder(**sizes), arrays)
 
 
 class Encoder(nn.Module):  # type: ignore[misc]

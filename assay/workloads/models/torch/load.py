@@ -34,27 +34,27 @@ def table(rows: int, width: int) -> nn.Embedding:
     return nn.Embedding.from_pretrained(torch.empty(rows, width), freeze=False)
 
 
-def loaded(make: Callable[[], nn.Module], arrays: Mapping[str, Any]) -> nn.Module:
+def load_weights(make: Callable[[], nn.Module], arrays: Mapping[str, Any]) -> nn.Module:
     """Build on the meta device first: torch would draw weights that are then replaced."""
     with torch.device("meta"):
         model = make()
-    state = {name: part for name, part in model.state_dict().items() if _counts(name)}
+    state = {name: part for name, part in model.state_dict().items() if _is_batch_counter(name)}
     # not zeros_like, which imports symbolic shapes for a tensor on the meta device
     state = {name: torch.zeros(part.shape, dtype=part.dtype) for name, part in state.items()}
     for name, array in arrays.items():
         owner, _, variable = name.rpartition(".")
-        tensor = _turned(model.get_submodule(owner), variable, torch.from_numpy(array))
+        tensor = _to_torch_layout(model.get_submodule(owner), variable, torch.from_numpy(array))
         state[f"{owner}.{_NAMES.get(variable, variable)}"] = tensor.contiguous()
     model.load_state_dict(state, assign=True)
     return model
 
 
-def _counts(name: str) -> bool:
+def _is_batch_counter(name: str) -> bool:
     """The counter of a batch norm's batches, which only torch has."""
     return name.endswith("num_batches_tracked")
 
 
-def _turned(module: nn.Module, variable: str, values: torch.Tensor) -> torch.Tensor:
+def _to_torch_layout(module: nn.Module, variable: str, values: torch.Tensor) -> torch.Tensor:
     """In torch's order of axes, in which a depthwise kernel's channels are its outputs."""
     if isinstance(module, nn.Linear) and variable == "kernel":
         return values.reshape(values.shape[-2:]).T  # a 1 x 1 convolution is one too

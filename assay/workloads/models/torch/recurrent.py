@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from assay.workloads.models.torch.load import loaded
+from assay.workloads.models.torch.load import load_weights
 
 
 def model(
     arrays: Mapping[str, Any], cell: str, units: int, length: int, features: int
 ) -> nn.Module:
-    network = loaded(lambda: Recurrent(cell, units, features), _renamed(arrays, cell, units))
+    network = load_weights(
+        lambda: Recurrent(cell, units, features), _rename_weights(arrays, cell, units)
+    )
     if cell == "LSTM":
         # torch has two biases, Keras one: the second stays zero
         network.recurrent.bias_hh_l0.requires_grad_(False)
@@ -31,7 +33,7 @@ class Recurrent(nn.Module):  # type: ignore[misc]
         return self.head(self.recurrent(values)[0][:, -1])
 
 
-def _renamed(arrays: Mapping[str, Any], cell: str, units: int) -> dict[str, Any]:
+def _rename_weights(arrays: Mapping[str, Any], cell: str, units: int) -> dict[str, Any]:
     """By torch's names. Its GRU has reset before update, Keras' has update before reset."""
     order = (0, 1, 2, 3) if cell == "LSTM" else (1, 0, 2)
 

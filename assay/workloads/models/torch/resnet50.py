@@ -8,14 +8,14 @@ from typing import Any
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.models.torch.load import loaded
-from assay.workloads.resnet50 import EPSILON, MOMENTUM, placed
+from assay.workloads.models.torch.load import load_weights
+from assay.workloads.resnet50 import EPSILON, MOMENTUM, block_specs
 
 
 def model(
     arrays: Mapping[str, Any], image_size: int, blocks: Sequence[int], narrower: int, classes: int
 ) -> nn.Module:
-    return loaded(lambda: ResNet(blocks, narrower, classes), arrays)
+    return load_weights(lambda: ResNet(blocks, narrower, classes), arrays)
 
 
 class ResNet(nn.Module):  # type: ignore[misc]
@@ -26,9 +26,9 @@ class ResNet(nn.Module):  # type: ignore[misc]
         # torch pads with -inf; Keras' zeros give the same maximum after a ReLU
         self.pool = nn.MaxPool2d(3, 2, 1)
         self.blocks = nn.Sequential(
-            *(TorchBottleneck(*sizes) for sizes in placed(blocks, narrower))
+            *(TorchBottleneck(*sizes) for sizes in block_specs(blocks, narrower))
         )
-        self.head = nn.Linear(placed(blocks, narrower)[-1][1] * 4, classes)
+        self.head = nn.Linear(block_specs(blocks, narrower)[-1][1] * 4, classes)
 
     def forward(self, values: Any) -> Any:
         values = self.pool(functional.relu(self.stem_norm(self.stem(values))))

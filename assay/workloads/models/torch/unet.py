@@ -9,12 +9,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.models.torch.load import loaded
+from assay.workloads.models.torch.load import load_weights
 from assay.workloads.unet import DEPTH
 
 
 def model(arrays: Mapping[str, Any], image_size: int, filters: int, classes: int) -> nn.Module:
-    return loaded(lambda: UNet(filters, classes), arrays)
+    return load_weights(lambda: UNet(filters, classes), arrays)
 
 
 class UNet(nn.Module):  # type: ignore[misc]

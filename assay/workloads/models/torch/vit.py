@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from assay.workloads.models.torch.load import Weight, loaded
+from assay.workloads.models.torch.load import Weight, load_weights
 from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.vit import EPSILON
 
 
 def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
-    return loaded(lambda: VisionTransformer(**sizes), arrays)
+    return load_weights(lambda: VisionTransformer(**sizes), arrays)
 
 
 class VisionTransformer(nn.Module):  # type: ignore[misc]

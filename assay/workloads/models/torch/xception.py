@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.models.torch.load import loaded
+from assay.workloads.models.torch.load import load_weights
 from assay.workloads.net.layers import EPSILON, MOMENTUM
 from assay.workloads.xception import FLOW, widths
 
@@ -16,23 +16,25 @@ from assay.workloads.xception import FLOW, widths
 def model(
     arrays: Mapping[str, Any], image_size: int, middle: int, narrower: int, classes: int
 ) -> nn.Module:
-    return loaded(lambda: Xception(middle, narrower, classes), arrays)
+    return load_weights(lambda: Xception(middle, narrower, classes), arrays)
 
 
 class Xception(nn.Module):  # type: ignore[misc]
     def __init__(self, middle: int, narrower: int, classes: int) -> None:
         super().__init__()
         first, second, core, *last = widths(narrower, 32, 64, 728, 1024, 1536, 2048)
-        self.stem = nn.ModuleList([Normed(3, first, 2), Normed(first, second, 1)])
+        self.stem = nn.ModuleList([ConvBN(3, first, 2), ConvBN(first, second, 1)])
         self.entry, before = nn.ModuleList(), second
         for number, filters in enumerate(widths(narrower, *FLOW)):
-            self.entry.append(Shrinking(before, filters, filters, relu_first=number > 0))
+            self.entry.append(DownsampleBlock(before, filters, filters, relu_first=number > 0))
             before = filters
         self.middle = nn.ModuleList(
-            nn.ModuleList(Separable(core, core) for _ in range(3)) for _ in range(middle)
+            nn.ModuleList(SeparableConvBN(core, core) for _ in range(3)) for _ in range(middle)
         )
-        self.exit = Shrinking(core, core, last[0])
-        self.last = nn.ModuleList([Separable(last[0], last[1]), Separable(last[1], last[2])])
+        self.exit = DownsampleBlock(core, core, last[0])
+        self.last = nn.ModuleList(
+            [SeparableConvBN(last[0], last[1]), SeparableConvBN(last[1], last[2])]
+        )
         self.head = nn.Linear(last[2], classes)
 
     def forward(self, values: Any) -> Any:
@@ -51,7 +53,7 @@ class Xception(nn.Module):  # type: ignore[misc]
         return self.head(values.mean((2, 3)))
 
 
-class Normed(nn.Module):  # type: ignore[misc]
+class ConvBN(nn.Module):  # type: ignore[misc]
     """A convolution without a bias, and its norm."""
 
     def __init__(self, before: int, filters: int, stride: int, size: int = 3) -> None:
@@ -63,7 +65,7 @@ class Normed(nn.Module):  # type: ignore[misc]
         return self.norm(self.conv(values))
 
 
-class Separable(nn.Module):  # type: ignore[misc]
+class SeparableConvBN(nn.Module):  # type: ignore[misc]
     """A kernel for each channel, then one for each pixel, and a norm."""
 
     def __init__(self, before: int, filters: int) -> None:
@@ -76,14 +78,14 @@ class Separable(nn.Module):  # type: ignore[misc]
         return self.norm(self.pointwise(self.depthwise(values)))
 
 
-class Shrinking(nn.Module):  # type: ignore[misc]
+class DownsampleBlock(nn.Module):  # type: ignore[misc]
     """Two separable convolutions and a max pool, with a strided 1x1 shortcut."""
 
     def __init__(self, before: int, first: int, second: int, relu_first: bool = True) -> None:
         super().__init__()
         self.relu_first = relu_first
-        self.first, self.second = Separable(before, first), Separable(first, second)
-        self.around = Normed(before, second, 2, 1)
+        self.first, self.second = SeparableConvBN(before, first), SeparableConvBN(first, second)
+        self.around = ConvBN(before, second, 2, 1)
 
     def forward(self, values: Any) -> Any:
         shortcut = self.around(values)
