@@ -46,10 +46,26 @@ from types import FrameType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1] / "assay"
-CASE = "def add():\n    return lambda: sum(range(20_000))\n"
+CASE = (
+    "def add():\n    return lambda: sum(range(20_000))\n\n\n"
+    "def multiply():\n    return lambda: [number * number for number in range(20_000)]\n"
+)
+RUN = ("run", "case.py:add@python", "--samples", "5")
+AB = ("ab", "case.py:add@python", "case.py:multiply@python", "--budget", "4s")
+IN_WORKER = """
+import importlib.util, os, sys
+
+if "assay.worker" in sys.orig_argv:
+    spec = importlib.util.spec_from_file_location("trace_run", os.environ["TRACE_RUN"])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["trace_run"] = module
+    spec.loader.exec_module(module)
+    module.trace_worker()
+"""
 WAITS = {"select", "poll.poll", "epoll.poll"}
-LAUNCHER = "__main__.py"
+LAUNCHERS = {"__main__.py", "core/start.py", "worker/__main__.py"}
 WAITING = "measure/process.py"  # waits for a worker; other waits are for programs such as git
+UNDECIDED = 6  # exit status of `assay ab`
 SHORT = 100  # lines of a file that is called short
 PARTICIPLE = re.compile(r"(ed|en)_*$")
 
@@ -80,6 +96,8 @@ class Trace(NamedTuple):
 
     calls: list[Call]
     waits: list[list[str]]  # files on the stack, each time
+    entries: dict[str, str]  # file → the function it is entered by first, in order
+    worker: dict[str, str]  # the same of the workers
 
 
 def trace_figures(trace: Trace) -> Figures:
@@ -104,21 +122,24 @@ def _folder(file: str) -> str:
     return file.rpartition("/")[0]
 
 
-def traced_run() -> Trace:
-    """Of `assay run`, in a process and a store of its own."""
+def traced_run(words: Sequence[str] = RUN) -> Trace:
+    """Trace a command, by default `assay run`, in a process and a store of its own."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "case.py").write_text(CASE)
-        words = ("run", "case.py:add@python", "--samples", "5")
+        (Path(folder) / "sitecustomize.py").write_text(IN_WORKER)
         script = [sys.executable, str(Path(__file__).resolve()), "--inside", *words]
         variables = os.environ | {
             "ASSAY_HOME": f"{folder}/home",
             "TRACE": f"{folder}/trace.json",
-            "PYTHONPATH": str(ROOT.parent),
+            "TRACE_RUN": str(Path(__file__).resolve()),
+            "PYTHONPATH": os.pathsep.join((str(ROOT.parent), folder)),
         }
         variables.pop("ASSAY_STORE", None)
         subprocess.run(script, cwd=folder, env=variables, check=True, capture_output=True)
         plain = json.loads((Path(folder) / "trace.json").read_text())
-    return Trace([(file, new) for file, new in plain["calls"]], plain["waits"])
+        worker = (Path(folder) / "trace.json.worker").read_text().splitlines()
+    calls = [(file, new) for file, new in plain["calls"]]
+    return Trace(calls, plain["waits"], plain["entries"], dict(map(str.split, worker)))
 
 
 def _trace_here(words: Sequence[str]) -> None:
@@ -131,19 +152,32 @@ def _trace_here(words: Sequence[str]) -> None:
     try:
         obey()
     except SystemExit as left:
-        if left.code:
+        if left.code not in (None, 0, UNDECIDED):
             raise
     finally:
         sys.setprofile(None)
-    Path(os.environ["TRACE"]).write_text(json.dumps({"calls": tracer.calls, "waits": tracer.waits}))
+    parts = {"calls": tracer.calls, "waits": tracer.waits, "entries": tracer.entries}
+    Path(os.environ["TRACE"]).write_text(json.dumps(parts))
+
+
+def trace_worker() -> None:
+    """Write each file that a worker enters, and its first function, as soon as it is entered: a
+    worker may end at once."""
+    file = open(f"{os.environ['TRACE']}.worker", "a", buffering=1)  # noqa: SIM115
+    tracer = Tracer(f"{ROOT}{os.sep}", lambda entry, name: print(entry, name, file=file))
+    sys.setprofile(tracer.look)
 
 
 class Tracer:
     """What a profile function sees of the files below a folder, in the thread it is set in."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(
+        self, root: str, report: Callable[[str, str], object] = lambda file, name: None
+    ) -> None:
         self.calls: list[Call] = []
         self.waits: list[list[str]] = []
+        self.entries: dict[str, str] = {}  # file → the function it is entered by first
+        self._report = report
         self._root = root
         self._stacks: set[tuple[str, ...]] = set()
 
@@ -151,7 +185,7 @@ class Tracer:
         if event == "call" and frame.f_code.co_filename.startswith(self._root):
             self._called(frame)
         elif event == "c_call" and getattr(what, "__qualname__", "") in WAITS:
-            files = [file for file, _ in self._stack(frame) if file != LAUNCHER]
+            files = [file for file, _ in self._stack(frame) if file not in LAUNCHERS]
             if files and files[0] == WAITING:
                 self.waits.append(files)
 
@@ -159,10 +193,13 @@ class Tracer:
         if not frame.f_code.co_name.isidentifier():  # <module>, <lambda>, <genexpr>
             return
         stack = list(self._stack(frame))
-        if any(name == "<module>" for file, name in stack if file != LAUNCHER):
+        if any(name == "<module>" for file, name in stack if file not in LAUNCHERS):
             return
         names = tuple(f"{file}:{name}" for file, name in stack)
         self.calls.append((stack[0][0], names not in self._stacks))
+        if stack[0][0] not in self.entries:
+            self.entries[stack[0][0]] = stack[0][1]
+            self._report(*stack[0])
         self._stacks.add(names)
 
     def _stack(self, frame: FrameType | None) -> Iterator[tuple[str, str]]:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import click
 
 from assay.cli import main as cli
 from assay.core import registry
 
-REFERENCE = Path(__file__).parent / "reference"
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+LEFT_OUT = ("core/", "monitors/", "measure/machine/")  # leaves; the last two depend on the machine
 HEAD = "<!-- written by docs/generate.py: run `make docs` -->\n\n"
 
 
 def main() -> None:
     for name, text in pages().items():
-        (REFERENCE / name).write_text(text)
+        (DOCS / name).write_text(text)
 
 
 def pages() -> dict[str, str]:
-    """File name → text of every generated page."""
-    return {"commands.md": _commands(), "workloads.md": _workloads(), "backends.md": _backends()}
+    """Path below docs → text of every generated page."""
+    return {
+        "reference/commands.md": _commands(),
+        "reference/workloads.md": _workloads(),
+        "reference/backends.md": _backends(),
+        "design/walkthrough.md": _walkthrough(),
+    }
 
 
 def _commands() -> str:
@@ -76,6 +88,50 @@ def _backends() -> str:
             f"| option | default | values | meaning |\n|---|---|---|---|\n{rows}\n"
         )
     return "\n".join(parts)
+
+
+def _walkthrough() -> str:
+    trace_run = _load(ROOT / "benchmarks" / "trace_run.py")
+    run = trace_run.traced_run()
+    pair = trace_run.traced_run(trace_run.AB)
+    new = {file: name for file, name in pair.entries.items() if file not in run.entries}
+    left_out = ", ".join(f"`{part}`" for part in LEFT_OUT)
+    waiting = dict.fromkeys(reversed(max(run.waits, key=len)))
+    return (
+        f"{HEAD}# One run, file by file\n\n"
+        f"`assay {' '.join(trace_run.RUN)}` of a function of plain Python, traced: the files of\n"
+        "each process in the order in which the run enters them, the function by which it does,\n"
+        f"and what the file says of itself. Not listed: {left_out}.\n\n"
+        f"## The parent\n\n{_files(run.entries)}\n"
+        "While the parent waits for the worker, these files are on its stack: "
+        f"{', '.join(f'`{file}`' for file in waiting)}.\n\n"
+        f"## The worker\n\n{_files(run.worker)}\n"
+        f"## What `assay ab` adds\n\n`assay {' '.join(trace_run.AB)}` also enters:\n\n"
+        f"{_files(new)}"
+    )
+
+
+def _files(entries: Mapping[str, str]) -> str:
+    rows = "".join(
+        f"| `{file}` | `{name}` | {_first_sentence(ROOT / 'assay' / file)} |\n"
+        for file, name in entries.items()
+        if not file.startswith(LEFT_OUT)
+    )
+    return f"| file | entered by | what it is |\n|---|---|---|\n{rows}"
+
+
+def _first_sentence(file: Path) -> str:
+    text = ast.get_docstring(ast.parse(file.read_text())) or ""
+    return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
+
+
+def _load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def test_a_loop_counts_once_a_path(trace_run, tmp_path):
     spaces["loop"](spaces["step"])
     sys.setprofile(before)
 
-    figures = trace_run.trace_figures(trace_run.Trace(tracer.calls, tracer.waits))
+    figures = trace_run.trace_figures(trace_run.Trace(tracer.calls, tracer.waits, {}, {}))
     assert [file for file, _ in tracer.calls] == ["outer.py", *["inner.py"] * 4]
     assert [new for _, new in tracer.calls] == [True, True, False, False, False]
     assert (figures["files entered"], figures["file switches"], figures["calls"]) == (2, 1, 5)
