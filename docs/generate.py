@@ -16,7 +16,12 @@ from assay.core import registry
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-LEFT_OUT = ("core/", "monitors/", "measure/machine/")  # leaves; the last two depend on the machine
+LEFT_OUT = (
+    "core/",
+    "monitors/",
+    "measure/machine/",
+    "stats/",
+)  # leaves; when depends on the machine
 HEAD = "<!-- written by docs/generate.py: run `make docs` -->\n\n"
 
 

@@ -153,11 +153,11 @@ NATIVE = (
 import os
 from assay.native.build import build
 from assay.native.emit import emit
-from assay.native.library import Loaded
+from assay.native.library import LoadedModel
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import toolchain
 emitted = emit(optimized(graph))
-loaded = Loaded(build(emitted, toolchain("auto")), emitted, len(x), len(os.sched_getaffinity(0)),
+loaded = LoadedModel(build(emitted, toolchain("auto")), emitted, len(x), len(os.sched_getaffinity(0)),
                 "auto", 4.0)
 step, _ = loaded.bound(np.ascontiguousarray(x, np.float32))
 """

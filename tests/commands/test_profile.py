@@ -71,7 +71,7 @@ def test_a_backend_without_a_profiler_is_refused_before_anything_runs(endings, h
 
 
 def test_one_case_is_profiled_at_a_time(home):
-    with pytest.raises(UsageError, match="one is profiled"):
+    with pytest.raises(UsageError, match="but profile takes one"):
         profile.profile("mnist-mlp")
 
     assert not home.exists()

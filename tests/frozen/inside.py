@@ -86,7 +86,7 @@ def exchange() -> Iterator[Exchange]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, "send", sent)
         patch.setattr(kind, "_next", received)
-        patch.setattr(kind, "_signalled", signalled)
+        patch.setattr(kind, "_send_signal", signalled)
         yield log
 
 

@@ -167,11 +167,11 @@ def test_between_its_turns_a_real_worker_has_stopped(opened):
 
 
 def test_time_spent_standing_still_is_not_the_workers_own(opened):
-    opened.stand_still()
+    opened.pause()
     opened._paused_at -= 100.0  # as if it had stood there so long
     before = opened._deadline
 
-    opened.wake()
+    opened.unpause()
 
     assert opened._deadline - before == pytest.approx(100.0, abs=1.0)
     assert list(opened.ask(TakeSamples(steps=1, count=1, seconds=0.0)))
@@ -187,7 +187,7 @@ from assay.measure.process import WorkerProcess
 case = plan.expand_cases([sys.argv[1]])[0]
 child = WorkerProcess(case, Path(sys.argv[2]), 60.0)
 list(child.ask(Open(case=case)))
-child.stand_still()
+child.pause()
 print(child._process.pid, flush=True)
 time.sleep(60)
 """

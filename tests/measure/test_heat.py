@@ -73,7 +73,7 @@ def test_who_finds_no_room_is_apart_and_never_started(heat, tmp_path):
     memory = iter([100, 40, 40])  # the first takes 60, and leaves less than that
     found = heat("fine", "fine", room=lambda: next(memory))
 
-    assert found.apart == {"1": OUT_OF_MEMORY_REASON}
+    assert found.excluded == {"1": OUT_OF_MEMORY_REASON}
     assert not (tmp_path / "1" / "worker.log").exists()
 
 
@@ -94,13 +94,13 @@ def test_who_showed_what_it_takes_needs_no_plenty(heat):
 
 
 def test_even_the_first_may_have_wanted_for_room_where_all_came_at_once(heat):
-    assert heat("has_no_memory", "fine", room=lambda: 2 * AMPLE_MEMORY).apart == {
+    assert heat("has_no_memory", "fine", room=lambda: 2 * AMPLE_MEMORY).excluded == {
         "0": OUT_OF_MEMORY_REASON
     }
 
 
 def test_who_is_out_of_memory_beside_others_is_apart(heat):
-    assert heat("fine", "has_no_memory").apart == {"1": OUT_OF_MEMORY_REASON}
+    assert heat("fine", "has_no_memory").excluded == {"1": OUT_OF_MEMORY_REASON}
 
 
 def test_who_is_not_warm_by_its_deadline_is_ended_and_the_others_take_turns(heat):

@@ -57,7 +57,7 @@ def test_what_can_be_refused_is_refused_before_there_is_a_run(home, monkeypatch)
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
     made = Plan(cases=plan.expand_cases(["alexnet@torch"]), evaluation=Evaluation(first=76))
 
-    with pytest.raises(UsageError, match="first 76 pictures"):
+    with pytest.raises(UsageError, match="first 76 images"):
         run_cases(made, home, quiet)
 
     assert not home.exists()

@@ -26,13 +26,13 @@ class InPlace:
     def __init__(self, lost: int = 0) -> None:
         self._lost = lost
 
-    def spread(self, units):
+    def submit(self, units):
         for number, unit in enumerate(units, 1):
             function, args = pickle.loads(pickle.dumps((unit.function, unit.args)))
             found = NodeLost("lost 3 times") if number == self._lost else None
             yield (
                 unit,
-                found or pickle.loads(pickle.dumps(function(unit.places, unit.progress, *args))),
+                found or pickle.loads(pickle.dumps(function(unit.case_dirs, unit.progress, *args))),
             )
 
 
@@ -52,7 +52,7 @@ def test_results_from_elsewhere_are_kept_as_ours_and_a_lost_one_has_crashed(endi
 
 def test_an_interrupt_is_the_ending_of_a_case_that_was_begun(endings, home):
     class Interrupted:
-        def spread(self, units):
+        def submit(self, units):
             next(units)
             raise KeyboardInterrupt("SIGTERM")
             yield

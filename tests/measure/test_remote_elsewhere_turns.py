@@ -63,7 +63,7 @@ def test_times_are_sent_as_seconds_from_now():
 
 def test_a_heat_that_is_lost_every_time_ends_the_race(endings, home, in_place, monkeypatch):
     monkeypatch.setattr(
-        InPlace, "spread", lambda self, units: ((unit, NodeLost("lost 3 times")) for unit in units)
+        InPlace, "submit", lambda self, units: ((unit, NodeLost("lost 3 times")) for unit in units)
     )
     with pytest.raises(NotPossibleError, match="was lost 3 times"):
         list(assay.race(f"{endings}:fine@python", over={"size": [1, 2]}, on="ray://there"))

@@ -20,7 +20,7 @@ class Looks:
     def __init__(self, *looks):
         self.rounds = list(looks)
 
-    def looks(self, pids):
+    def samples(self, pids):
         return self.rounds.pop(0)
 
     def close(self):

@@ -33,7 +33,7 @@ def test_without_a_compiler_it_is_told_what_to_install(monkeypatch):
 def test_a_compiler_that_is_not_here_is_named(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler -m64")
 
-    with pytest.raises(NotPossibleError, match="CXX names no-such-compiler"):
+    with pytest.raises(NotPossibleError, match="CXX is no-such-compiler"):
         toolchain()
 
 

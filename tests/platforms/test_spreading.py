@@ -57,7 +57,7 @@ class FakeLink:
         self._units.append(unit)
         return len(self.started) - 1
 
-    def ended(self, running, seconds):
+    def wait(self, running, seconds):
         self.most = max(self.most, len(running))
         return list(running)[:1]
 
@@ -75,7 +75,7 @@ class FakeLink:
 def packed(unit) -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as tar:
-        member = tarfile.TarInfo(f"{unit.places[0].folder.name}/worker.log")
+        member = tarfile.TarInfo(f"{unit.case_dirs[0].folder.name}/worker.log")
         member.size = 3
         tar.addfile(member, io.BytesIO(b"log"))
     return file.getvalue()
@@ -123,7 +123,7 @@ def test_without_a_node_it_ends_after_a_while(tmp_path, monkeypatch):
     cluster = RayCluster(link, Needs())
     link.names.clear()
 
-    with pytest.raises(NotPossibleError, match="no node of the cluster could be used"):
+    with pytest.raises(NotPossibleError, match="No node of the cluster could be used"):
         list(cluster.submit(units(tmp_path, 1)))
 
 
@@ -135,7 +135,7 @@ def test_a_node_with_another_assay_is_left_out_and_said(tmp_path):
 
     assert {node for node, _ in link.started} == {"a"}
     assert [one.note for one in said] == [
-        f"b is left out: it has assay 0.0.1, and this is {assay.__version__}"
+        f"b is not used: it has assay 0.0.1, and this is {assay.__version__}"
     ]
     with pytest.raises(NotPossibleError, match=r"No node of the cluster has assay .* \(b: none\)"):
         RayCluster(FakeLink("b", versions={"b": ""}), Needs())
@@ -169,7 +169,7 @@ def test_needs_are_read_and_checked():
     assert [(seat.cpus, seat.gpus) for seat in find_slots([node], Needs())] == [(8, 2)]
     with pytest.raises(NotPossibleError, match=r"has 1 CPU and an accel.* A100") as caught:
         check_needs([node], Needs(accelerator="A100"))
-    assert caught.value.hint == "There are: big (8 CPUs, 2 GPUs H100)."
+    assert caught.value.hint == "Nodes: big (8 CPUs, 2 GPUs H100)."
     with pytest.raises(UsageError, match="no resource of a node named 'gpu'"):
         parse_needs({"gpu": "1"})
     with pytest.raises(UsageError, match="but takes a number"):

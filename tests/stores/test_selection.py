@@ -54,7 +54,7 @@ def test_a_word_that_means_two_things_has_to_be_said_more_clearly(store):
 
     with pytest.raises(UsageError, match="'2026-11-02' could be a label or a day") as caught:
         select(store, "2026-11-02")
-    assert caught.value.hint == "Say which: label:2026-11-02"
+    assert caught.value.hint == "Choose one: label:2026-11-02"
 
 
 @pytest.mark.parametrize(

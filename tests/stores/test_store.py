@@ -149,7 +149,7 @@ def test_an_id_that_fits_two_runs_is_refused(store):
     stored(store)
     stored(store)
 
-    with pytest.raises(UsageError, match="fits 2 runs"):
+    with pytest.raises(UsageError, match="matches 2 runs"):
         store.find("20")
 
 

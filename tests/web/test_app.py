@@ -418,7 +418,7 @@ def test_very_many_series_are_not_checked_while_a_reader_waits(client, keep, mon
     monkeypatch.setattr(check, "MAX_SERIES", 1)
     keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
 
-    assert "2 series are more than a page looks at" in client.get("/check").text
+    assert "2 series are too many for one page" in client.get("/check").text
 
 
 def test_two_labels_are_compared_case_by_case(client, keep):

@@ -30,13 +30,13 @@ from tests.measure.test_endings import gone
 HEARING = """
 import subprocess, sys
 from assay.core.messages import Calibrated, TakeSamples
-from assay.worker.protocol import orders_from, say
+from assay.worker.protocol import read_requests, send
 
 left = subprocess.Popen(["sleep", "1000"])
-say(int(sys.argv[2]), Calibrated(steps=left.pid))
-for order in orders_from(int(sys.argv[1])):
+send(int(sys.argv[2]), Calibrated(steps=left.pid))
+for order in read_requests(int(sys.argv[1])):
     if isinstance(order, TakeSamples):
-        say(int(sys.argv[2]), Calibrated(steps=order.steps))
+        send(int(sys.argv[2]), Calibrated(steps=order.steps))
 """
 
 
@@ -59,7 +59,9 @@ class Hearing:
     def steps(self):
         """Of the next answer."""
         while not (body := next(unpack(self._heard), b"")):
-            self._heard += os.read(self.answers, 1 << 16)
+            data = os.read(self.answers, 1 << 16)
+            assert data, "the process ended without an answer"
+            self._heard += data
         return msgspec.msgpack.decode(body, type=Response).steps
 
 

@@ -161,6 +161,6 @@ def reading(session, clock, seconds):
 
     def read():
         session.read()
-        clock.pass_(seconds)
+        clock.advance(seconds)
 
     return read

@@ -71,7 +71,7 @@ def _verdict_notes(comparison: Comparison) -> list[str]:
             f"from pair to pair of processes the ratio varies by {100 * comparison.spread:.2g} % "
             "(standard deviation)"
         )
-    if _suspicion(comparison):
+    if _differs_visibly(comparison):
         lines.append(
             "the ratio is the median over turns taken side by side; the times are medians over "
             "whole processes, so their quotient may differ"
@@ -79,7 +79,7 @@ def _verdict_notes(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _suspicion(comparison: Comparison) -> bool:
+def _differs_visibly(comparison: Comparison) -> bool:
     """Whether the quotient of the times differs visibly from the ratio."""
     if not comparison.ratio.n or not all(value > 0 for value in comparison.middles or (0,)):
         return False

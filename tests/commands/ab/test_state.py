@@ -48,7 +48,7 @@ def grown(request, *pairs, clock=None, each=1.0):
     state = AbState(request, "run")
     for one in pairs:
         if clock:
-            clock.pass_(each)
+            clock.advance(each)
         state.add(one)
     return state
 

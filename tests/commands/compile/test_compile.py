@@ -100,7 +100,7 @@ def test_the_pictures_that_are_not_here_are_named(assay, monkeypatch, tmp_path):
 
     lacking = api.write_data("vgg16-cifar100", MADE, tmp_path / "data")
 
-    assert "pictures of cifar100" in lacking and "assay data fetch" in lacking
+    assert "images of cifar100" in lacking and "assay data fetch" in lacking
     assert not (tmp_path / "data").exists()
 
 

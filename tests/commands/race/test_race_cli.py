@@ -54,7 +54,7 @@ def test_a_race_without_a_heat_is_one_sentence(assay, nap, monkeypatch):
     def interrupted(entries, procedure, *_, **more):
         results = {
             one.name: Result(
-                id=one.place.id, case=one.case, procedure=procedure, status="interrupted"
+                id=one.case_dir.id, case=one.case, procedure=procedure, status="interrupted"
             )
             for one in entries
         }

@@ -45,7 +45,7 @@ def heat(apart=(), outputs=None, **found):
 
 
 def states(state):
-    return {place.key: place.state for place in state.standing().places}
+    return {place.key: place.state for place in state.ranking().places}
 
 
 def test_before_the_first_heat_nobody_leads_and_all_are_to_run():
@@ -144,7 +144,7 @@ def test_wrong_outputs_cost_the_place_and_are_remembered_after_an_interrupt():
 )
 def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
     state = begun()
-    clock.pass_(each)
+    clock.advance(each)
 
     state.add(heat(a=1.0, b=2.0))
 
@@ -154,7 +154,7 @@ def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
 def test_the_first_two_of_a_session_are_opened_whatever_the_budget(clock):
     state = begun(budget=60.0)
     first = state.deadlines(3)
-    clock.pass_(10.0)
+    clock.advance(10.0)
     state.add(heat(a=1.0, b=2.0))
 
     assert first == [math.inf, math.inf, pytest.approx(57.0)]
@@ -165,7 +165,7 @@ def test_who_was_not_warm_in_time_counts_as_untried(clock):
     late = msgspec.structs.replace(result("c", [], status="skipped"), reason=OUT_OF_TIME)
     found = heat(a=1.0, b=2.0)
     state = begun()
-    clock.pass_(60.0)
+    clock.advance(60.0)
 
     kept = state.add(found._replace(results={**found.results, "c": late}))
 
@@ -175,7 +175,7 @@ def test_who_was_not_warm_in_time_counts_as_untried(clock):
 
 
 def test_a_race_taken_up_again_has_its_budget_once_more(clock):
-    clock.pass_(1000.0)
+    clock.advance(1000.0)
 
     state = begun(heats=[heat(a=1.0, b=2.0).results])
 
@@ -213,7 +213,7 @@ NOISY = {"a": (0.001,), "b": (0.001, 0.0012)}
     ],
 )
 def test_a_heat_goes_on_while_somebody_in_it_is_in_doubt(clock, taken, opening, now, more):
-    clock.pass_(now)
+    clock.advance(now)
     spent = sum(sum(part.values) * part.steps for each in taken.values() for part in each)
 
     assert (

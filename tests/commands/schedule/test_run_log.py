@@ -55,7 +55,7 @@ def test_lines_that_were_cut_are_left_out_and_the_end_counts(home):
 def test_two_at_a_time_are_refused(home):
     with (
         run_log.lock_plan("nightly", home),
-        pytest.raises(UsageError, match="carried out already"),
+        pytest.raises(UsageError, match="is already running"),
         run_log.lock_plan("nightly", home),
     ):
         pass

@@ -70,7 +70,7 @@ def test_what_does_not_answer_is_left_out_or_named(tmp_path, answers):
 def test_peaks_of_another_machine_are_not_used(tmp_path, answers, monkeypatch):
     doctor.examine(tmp_path, quick=True, progress=quiet)
     here = environment.current_environment()
-    monkeypatch.setattr(doctor.environment, "here", lambda: _other(here))
+    monkeypatch.setattr(doctor.environment, "current_environment", lambda: _other(here))
 
     assert doctor.peaks_for(tmp_path) == {}
 

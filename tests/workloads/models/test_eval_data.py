@@ -34,7 +34,7 @@ def test_weights_counted_as_keras_keeps_layers_are_put_where_they_belong():
 def test_weights_in_order_of_creation_come_back_as_they_were(name, form, tmp_path):
     net = registry.workload(name).net()
     weights = nets.weights(net, seed=1)
-    files.write(tmp_path / form, weights, net.flattened())
+    files.write(tmp_path / form, weights, net.flattened_shapes())
 
     found = eval_data.fit_weights(net, files.read(tmp_path / form, eval_data.weight_layers(net)))
 
@@ -53,7 +53,7 @@ def test_weights_of_another_net_say_which_layer_needs_what():
 
 def test_a_missing_bin_is_named(tmp_path):
     net = RESNET18.net()
-    files.write(tmp_path / "bins", nets.weights(net, seed=0), net.flattened())
+    files.write(tmp_path / "bins", nets.weights(net, seed=0), net.flattened_shapes())
     (tmp_path / "bins" / "conv2d_9_b.bin").unlink()
 
     with pytest.raises(UsageError, match=r"has no conv2d_9_b\.bin, but layer conv2d_9 needs"):

@@ -76,10 +76,10 @@ class TorchGenerator(TorchDecoder):
         """Read the prompt in one pass; the first token follows from its last."""
         values = self.embed(prompt) + self.positions.weight[: self.prompt]
         for block, cache in zip(self.blocks, self.cache, strict=True):
-            query, key, value = block.attention.projected(block.norms[0](values))
+            query, key, value = block.attention.split_heads(block.norms[0](values))
             cache[0, :, :, : self.prompt] = key
             cache[1, :, :, : self.prompt] = value
-            values = block.rest(values, block.attention.attended(query, key, value))
+            values = block.finish_block(values, block.attention.attend(query, key, value))
         self.token.copy_(self.logits(values[:, -1:]).argmax(-1))
         self.at.fill_(self.prompt)
         self.made[:, :1] = self.token
@@ -91,7 +91,7 @@ class TorchGenerator(TorchDecoder):
         for block, cache in zip(self.blocks, self.cache, strict=True):
             normed = block.norms[0](values)
             attended = block.attention.attend_one(normed, cache[0], cache[1], self.at, mask)
-            values = block.rest(values, attended)
+            values = block.finish_block(values, attended)
         self.token.copy_(self.logits(values).argmax(-1))
         self.at.add_(1)
         self.made.index_copy_(1, self.at - self.prompt, self.token)
