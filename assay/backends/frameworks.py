@@ -66,7 +66,7 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
             setup = import_module(f"assay.backends.{self.name}.setup")
             session = import_module(f"assay.backends.{self.name}.session")
         setup.prepare(case)
-        with setup.shared_by(case) as devices:
+        with setup.open_devices(case) as devices:
             yield session.open_session(build(), case, devices)
 
     def profile(self, folder: Path) -> AbstractContextManager[profilers.Mark]:

@@ -109,7 +109,10 @@ def _peaks(checkup: Checkup) -> Table:
             for peak in checkup.peaks
         ),
         numeric=frozenset({"rate", "published", "share"}),
-        notes=(*_busy(checkup), *(_exceeded(peak) for peak in checkup.peaks if peak.exceeds)),
+        notes=(
+            *_busy(checkup),
+            *(_above_peak_note(peak) for peak in checkup.peaks if peak.exceeds),
+        ),
     )
 
 
@@ -123,7 +126,7 @@ def _busy(checkup: Checkup) -> list[str]:
     ]
 
 
-def _exceeded(peak: Peak) -> str:
+def _above_peak_note(peak: Peak) -> str:
     return (
         f"{peak.device} exceeds the published peak of {peak.what}: its clocks may be higher than "
         "the data sheet's, or fewer operations are done than are counted"

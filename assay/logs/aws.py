@@ -43,7 +43,7 @@ def aws_names(text: str, origin: str) -> list[str]:
     try:
         parser.read_string(text, origin)
     except configparser.MissingSectionHeaderError as error:
-        raise _malformed(origin, error.lineno, "no [section] stands before it") from None
+        raise _format_error(origin, error.lineno, "no [section] stands before it") from None
     except configparser.ParsingError:  # unreadable lines belong to a section
         pass
     return parser.sections()
@@ -54,21 +54,23 @@ def _parse(text: str, origin: str) -> configparser.RawConfigParser:
     try:
         parser.read_string(text, origin)
     except configparser.MissingSectionHeaderError as error:
-        raise _malformed(origin, error.lineno, "no [section] stands before it") from None
+        raise _format_error(origin, error.lineno, "no [section] stands before it") from None
     except configparser.ParsingError as error:
-        raise _malformed(origin, error.errors[0][0], f"'{error.errors[0][1]}' has no =") from None
+        raise _format_error(
+            origin, error.errors[0][0], f"'{error.errors[0][1]}' has no ="
+        ) from None
     except configparser.DuplicateSectionError as error:
-        raise _malformed(
+        raise _format_error(
             origin, error.lineno or 0, f"there already is a section [{error.section}]"
         ) from None
     except configparser.DuplicateOptionError as error:
-        raise _malformed(
+        raise _format_error(
             origin, error.lineno or 0, f"[{error.section}] already has {error.option}"
         ) from None
     return parser
 
 
-def _malformed(origin: str, line: int, what: str) -> UsageError:
+def _format_error(origin: str, line: int, what: str) -> UsageError:
     return locate_error(
         origin,
         line,

@@ -12,7 +12,10 @@ from assay.core.records import Case, Procedure, Value
 
 Axes = Mapping[str, Value | Sequence[Value]]
 
-_BUILD = "A model goes as assay.case_from_object(model, example=…), or put a function that builds it into a file."
+_BUILD = (
+    "A model goes as assay.case_from_object(model, example=…), or put a function that builds it "
+    "into a file."
+)
 
 
 def case_from_callable(thing: object) -> Case:

@@ -154,12 +154,12 @@ import os
 from assay.native.build import build
 from assay.native.emit import emit
 from assay.native.library import LoadedModel
-from assay.native.passes.pipeline import optimized
+from assay.native.passes.pipeline import optimize
 from assay.native.toolchain import toolchain
-emitted = emit(optimized(graph))
-loaded = LoadedModel(build(emitted, toolchain("auto")), emitted, len(x), len(os.sched_getaffinity(0)),
-                "auto", 4.0)
-step, _ = loaded.bound(np.ascontiguousarray(x, np.float32))
+emitted = emit(optimize(graph))
+library = build(emitted, toolchain("auto"))
+loaded = LoadedModel(library, emitted, len(x), len(os.sched_getaffinity(0)), "auto", 4.0)
+step, _ = loaded.bind(np.ascontiguousarray(x, np.float32))
 """
 )
 RUNTIMES = {"onnxruntime": ONNX_RUNTIME, "openvino": OPENVINO, "native": NATIVE}

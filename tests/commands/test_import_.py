@@ -141,7 +141,7 @@ def test_a_result_that_is_no_plain_file_is_not_read(elsewhere, make):
 def test_too_much_is_refused_before_a_byte_is_copied(elsewhere, home, monkeypatch, name, value):
     monkeypatch.setattr(importing, name, value)
 
-    with pytest.raises(UsageError, match="at most .* are imported"):
+    with pytest.raises(UsageError, match=r"at most .* are imported"):
         import_run(elsewhere[0])
 
     assert list((home / "runs").iterdir()) == []

@@ -184,7 +184,9 @@ def obeyed(monkeypatch, endings):
         said = []
         opening = Open(case=plan.expand_cases([f"{endings}:fine@python"])[0])
         monkeypatch.setattr(server.registry, "backend", lambda name: backend)
-        monkeypatch.setattr(server, "send", lambda _, answer: said.append((answer, backend.is_open)))
+        monkeypatch.setattr(
+            server, "send", lambda _, answer: said.append((answer, backend.is_open))
+        )
         with ExitStack() as stack:
             server._serve(iter([opening, *orders]), 0, stack)
         return said[1:]

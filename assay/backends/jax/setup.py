@@ -23,7 +23,7 @@ def prepare(case: Case) -> None:
 
 
 @contextmanager
-def device_mesh(case: Case) -> Iterator[Any]:
+def open_devices(case: Case) -> Iterator[Any]:
     """The devices that share a batch, as a mesh; None for one device."""
     devices = data_parallel.count(case)
     data_parallel.check_seen(case, "JAX", len(jax.devices()))

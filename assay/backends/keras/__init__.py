@@ -78,9 +78,9 @@ class KerasBackend(msgspec.Struct, frozen=True):
             from assay.backends.keras import model as _model
 
         setup.prepare(case)
-        with setup.shared_by(case) as devices:
+        with setup.open_devices(case) as devices:
             if devices:
-                engine.share(devices)
+                engine.share_devices(devices)
             model = _model.KerasModel(build, case, setup.facts)
             if case.options["method"] == "fit":
                 yield fit.FitSession(model)

@@ -29,7 +29,7 @@ def prepare(case: Case) -> None:
 
 
 @contextmanager
-def share_devices(case: Case) -> Iterator[Any]:
+def open_devices(case: Case) -> Iterator[Any]:
     """The strategy of several devices, in whose scope all is built; None for one device."""
     devices = data_parallel.count(case)
     if devices == 1:

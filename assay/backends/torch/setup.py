@@ -57,7 +57,7 @@ def prepare(case: Case) -> None:
 
 
 @contextmanager
-def shared_by(case: Case) -> Iterator[None]:
+def open_devices(case: Case) -> Iterator[None]:
     """Several devices are several processes (`ddp.py`)."""
     yield None
 

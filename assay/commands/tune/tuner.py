@@ -208,7 +208,7 @@ class Tuner:
             )
             return not self.stages.out_of_time
 
-        return validate.timed(
+        return validate.time_points(
             program,
             prepared.splits.confirming.inputs,
             request.batch,

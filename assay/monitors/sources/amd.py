@@ -47,13 +47,13 @@ def _files(device: Path) -> dict[str, OpenFile]:
 
 def _read_card(values: dict[str, int | None]) -> GpuSample:
     return GpuSample(
-        power=_scaled(values["power"], 1e-6),
+        power=_scale(values["power"], 1e-6),
         utilization=values["use"],
         memory_used=values["memory"],
         clock=values["clock"],
-        temperature=_scaled(values["heat"], 1e-3),
+        temperature=_scale(values["heat"], 1e-3),
     )
 
 
-def _scaled(value: int | None, scale: float) -> float | None:
+def _scale(value: int | None, scale: float) -> float | None:
     return None if value is None else value * scale

@@ -16,9 +16,9 @@ def capture(model: Any, name: str = "") -> Graph:
 
     Inputs and outputs keep the model's axis order; layers used only in training are left out.
     """
-    from assay.native.capture._walk import captured
+    from assay.native.capture._walk import capture_graph
 
-    return captured(model, name)
+    return capture_graph(model, name)
 
 
 def reference_outputs(model: Any, graph: Graph) -> ReferenceOutputs:

@@ -53,7 +53,7 @@ def _attention(
     q = _heads(builder, layer.query_dense, query, f"{name}/query", share)
     k = _heads(builder, layer.key_dense, key, f"{name}/key")
     v = _heads(builder, layer.value_dense, value, f"{name}/value")
-    rows = _mixed(builder, (q, k, v), _mask(builder, q, k, use_causal_mask), name)
+    rows = _add_attention(builder, (q, k, v), _mask(builder, q, k, use_causal_mask), name)
     _, count, heads, size = builder.shapes[rows]
     flat = builder.add(f"{name}/rows", ops.ReshapeOp((count, heads * size)), rows)
     last = layer.output_dense
@@ -83,12 +83,12 @@ def dot_product(
         for part, value in zip(("query", "key", "value"), values, strict=True)
     )
     mask_array = _mask(builder, query, key, operation.is_causal, mask, name)
-    rows = _mixed(builder, (query, key, value), mask_array, name)
+    rows = _add_attention(builder, (query, key, value), mask_array, name)
     output = builder.add(name, ops.ReshapeOp(builder.shapes[rows][1:]), rows)
     return [Tensor(output, (0, 1, 2))]
 
 
-def _mixed(
+def _add_attention(
     builder: GraphBuilder, values: tuple[str, str, str], mask: Array | None, name: str
 ) -> str:
     """Attention of values of four axes (1, length, heads, depth)."""

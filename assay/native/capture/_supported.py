@@ -76,7 +76,7 @@ def check_call(layer: Any, node: Any, name: str) -> None:
         supported = isinstance(value, bool) and key in KEYWORDS.get(type(layer), ())
         if not unset and not supported and not (key == "training" and value is False):
             raise unsupported(f"called with {key}={_shown(value)}", name, ("inputs alone",))
-    for value in _given(layer, node, name):
+    for value in _arguments_of(layer, node, name):
         if not isinstance(value, keras.KerasTensor):
             what = f"called with a {type(value).__name__}"
             raise unsupported(what, name, ("tensors of the model",))
@@ -96,7 +96,7 @@ def check_masks(node: Any, name: str) -> None:
             raise unsupported("handing on a mask", name, ("layers without masks",))
 
 
-def _given(layer: Any, node: Any, name: str) -> Sequence[Any]:
+def _arguments_of(layer: Any, node: Any, name: str) -> Sequence[Any]:
     """A layer has one argument, which may be a list; some have several."""
     args: Sequence[Any] = node.arguments.args
     if type(layer) in BY_POSITION:

@@ -39,7 +39,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(kind.__name__ for kind in HANDLERS))
 
 
-def captured(model: Any, name: str) -> Graph:
+def capture_graph(model: Any, name: str) -> Graph:
     model = _functional(model)
     _check(model)
     if len(batches := {tensor.shape[0] for tensor in model.inputs}) > 1:

@@ -16,7 +16,7 @@ from assay.native.subgraph import single_layer_graph
 from assay.native.tuner.layer_times import HALF, INT8, Times, tuned_layers
 
 PAYS = 0.97  # maximum cost of a knob, as a share of the exact layer's
-MOST = 6  # knobs of a layer
+MAX_CANDIDATES = 6  # knobs of a layer
 SMALL = 0.01  # of the total cost: for smaller layers only int8 is a candidate
 ITEMS = 8  # of the calibration set, to compare errors
 
@@ -39,12 +39,12 @@ def candidates(
         cost = costs[node.name]
         small = cost[BASELINE] < SMALL * total
         knobs = {INT8} & cost.keys() if small else _paying(cost) | ({INT8} & cost.keys())
-        layers = [knobbed(graph, node, knob, calibration) for knob in sorted(knobs)]
+        layers = [make_candidate(graph, node, knob, calibration) for knob in sorted(knobs)]
         results[node.name] = _front(layers, cost)
     return results
 
 
-def knobbed(graph: Graph, node: Node, knob: int, calibration: Calibration) -> KnobbedLayer:
+def make_candidate(graph: Graph, node: Node, knob: int, calibration: Calibration) -> KnobbedLayer:
     single = apply_knobs(
         single_layer_graph(graph, node), {node.name: knob}, calibration=calibration
     )
@@ -91,7 +91,9 @@ def _front(layers: list[KnobbedLayer], costs: Mapping[int, float]) -> tuple[Knob
         fastest = min((costs[layer.knob] for layer in best), default=np.inf)
         if candidate.knob == INT8 or costs[candidate.knob] < PAYS * fastest:
             best.append(candidate)
-    indices = np.unique(np.linspace(0, len(best) - 1, min(MOST, len(best))).round().astype(int))
+    indices = np.unique(
+        np.linspace(0, len(best) - 1, min(MAX_CANDIDATES, len(best))).round().astype(int)
+    )
     return tuple(layer for n, layer in enumerate(best) if n in indices or layer.knob == INT8)
 
 

@@ -99,7 +99,7 @@ class TimingProgram:
     def seconds(self, variant: int, batch: int) -> dict[str, float]:
         """Time of each layer that has the knob, with the operations after it."""
         seconds = self._variants.layer_seconds(variant, batch, CHOOSING)
-        by_layer = owned(self._graphs[variant].nodes, seconds, self._names)
+        by_layer = attribute_to_layers(self._graphs[variant].nodes, seconds, self._names)
         knob = self.knobs[variant]
         return {
             name: duration
@@ -134,7 +134,7 @@ def times(
     return result
 
 
-def owned(
+def attribute_to_layers(
     nodes: Sequence[Node], seconds: Mapping[str, float], layers: set[str]
 ) -> dict[str, float]:
     """Attribute every node's time to a layer: that before it, or for a cast that after it.

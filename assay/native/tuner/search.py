@@ -137,7 +137,7 @@ def search(tune: Tune, points: float) -> tuple[Predicted, ...]:
     Starts with a choice for every weight between harm and time; then greedy descent from the
     fastest one within `points`, knob by knob, while it gets faster and stays within them.
     """
-    results = {point.choice: point for point in map(tune.predict, _balanced(tune))}
+    results = {point.choice: point for point in map(tune.predict, _balance(tune))}
     exact = tune.predict([0] * len(tune.layers))
     results[exact.choice] = exact
     within = [point for point in results.values() if point.points <= points]
@@ -156,7 +156,7 @@ def front(choices: Iterable[Predicted]) -> tuple[Predicted, ...]:
     return tuple(best)
 
 
-def _balanced(tune: Tune) -> Iterator[list[int]]:
+def _balance(tune: Tune) -> Iterator[list[int]]:
     """The cheapest choice for each weight of harm.
 
     Harm is the mean square change of the outputs relative to each other. It is additive for
@@ -179,11 +179,11 @@ def _beside_neighbours(tune: Tune, costs: list[NDArray[np.float64]]) -> list[int
         for layer, cost in zip(tune.layers, costs, strict=True)
     ]
     starts = [[int(np.argmin(cost)) for cost in layer_costs] for layer_costs in (costs, bytes_only)]
-    choices = [_settled(tune, costs, start) for start in starts]
+    choices = [_descend(tune, costs, start) for start in starts]
     return min(choices, key=lambda choice: _cost(tune, costs, choice))
 
 
-def _settled(tune: Tune, costs: list[NDArray[np.float64]], start: list[int]) -> list[int]:
+def _descend(tune: Tune, costs: list[NDArray[np.float64]], start: list[int]) -> list[int]:
     """Coordinate descent: the cheapest knob of each layer with its casts, until none changes."""
     choice = list(start)
     casts: list[list[tuple[int, float]]] = [[] for _ in choice]

@@ -24,7 +24,7 @@ from assay.native.variants import Variants, build_variants
 RATE = 6e10  # approximate multiply-adds per second of one core
 SHARE = 0.2  # of the budget
 LARGEST = 400e6  # bytes of stored values before a layer
-FEWEST = 200  # images
+MIN_IMAGES = 200  # images
 
 Knobbed = Mapping[str, Sequence[KnobbedLayer]]
 
@@ -46,7 +46,7 @@ def pictures_there_is_time_for(graph: Graph, tried: Knobbed, budget: float, core
     )
     largest = max((4 * sum(math.prod(shapes[n]) for n in names) for names in values), default=1)
     count = min(SHARE * budget * cores * RATE / max(cost, 1), LARGEST / largest)
-    return max(FEWEST, int(count))
+    return max(MIN_IMAGES, int(count))
 
 
 class EffectsProgram:

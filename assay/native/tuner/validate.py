@@ -29,7 +29,7 @@ from assay.native.variants import Variants, build_variants
 from assay.stats.accuracy import wilson
 from assay.stats.sequential import MIN_PAIRS, interval
 
-MOST = 8  # measured points, including the exact one
+MAX_POINTS = 8  # measured points, including the exact one
 TARGETS = (1.0, 0.75, 0.5, 0.3, 0.15)  # of the allowed loss
 REFINED = (1.5, 0.75)  # of the allowed loss, for choices that refine predictions
 CHOOSING = 0.5  # seconds for choosing kernels
@@ -67,7 +67,7 @@ def spread(ordered: Sequence[Predicted]) -> tuple[Predicted, ...]:
     if not ordered:
         return ()
     times = np.array([point.seconds for point in ordered])
-    targets = np.linspace(times[0], times[-1], min(MOST - 1, len(ordered)))
+    targets = np.linspace(times[0], times[-1], min(MAX_POINTS - 1, len(ordered)))
     indices = {int(np.argmin(np.abs(times - target))) for target in targets}
     return tuple(ordered[index] for index in sorted(indices))
 
@@ -135,7 +135,7 @@ class EnergyMeter(Protocol):
     def measure(self) -> AbstractContextManager[Energy]: ...
 
 
-def timed(
+def time_points(
     program: FrontProgram,
     items: Array,
     batch: int,
@@ -154,7 +154,9 @@ def timed(
         write_items(Path(folder), program.variants.parts[0], [items[:some]])
         for number in range(ROUNDS):
             for index in map(int, random.permutation(count)):
-                measure = partial(_looked, program.variants, index, Path(folder), batch, meter)
+                measure = partial(
+                    _time_variant, program.variants, index, Path(folder), batch, meter
+                )
                 values = state.numbers(f"round-{number}-{index}", measure)
                 times.seconds[index].append(values["seconds"])
                 if values["watts"] > 0:
@@ -164,7 +166,7 @@ def timed(
     return times
 
 
-def _looked(
+def _time_variant(
     variants: Variants, index: int, data: Path, batch: int, meter: EnergyMeter
 ) -> dict[str, float]:
     with meter.measure() as energy:

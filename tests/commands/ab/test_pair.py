@@ -24,7 +24,7 @@ from assay.core.records import Plan, Procedure, Samples
 from assay.measure import contenders
 from assay.measure.heat import OUT_OF_MEMORY_REASON, Heat
 from assay.measure.recorder import new_run
-from assay.stats.paired_ratio import MIN_TURNS, INTERLEAVED, MAX_TURNS
+from assay.stats.paired_ratio import INTERLEAVED, MAX_TURNS, MIN_TURNS
 from assay.testing import FakeClock
 
 QUICK = Procedure(budget=0.2, timeout=20)

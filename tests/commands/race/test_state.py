@@ -10,7 +10,7 @@ import pytest
 
 from assay.commands.race import ranking
 from assay.commands.race import state as race_state
-from assay.commands.race.state import MIN_TURNS, MAX_TURNS, RaceState, needs_turns
+from assay.commands.race.state import MAX_TURNS, MIN_TURNS, RaceState, needs_turns
 from assay.core.messages import OutputValues
 from assay.core.records import Case, Plan, Procedure, Samples
 from assay.measure.case import OUT_OF_TIME

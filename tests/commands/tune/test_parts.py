@@ -59,7 +59,7 @@ def test_every_node_s_time_is_a_layer_s(graph, calibration):
     made = apply_knobs(graph, {"conv2": 13, "dense": 52}, calibration=calibration)
     seconds = {node.name: 1.0 for node in made.nodes}
 
-    found = layer_times.owned(made.nodes, seconds, set(NAMES))
+    found = layer_times.attribute_to_layers(made.nodes, seconds, set(NAMES))
 
     assert sum(found.values()) == len(made.nodes)
     assert found["conv2"] == 3  # its cast, itself and the flattening behind it
