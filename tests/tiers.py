@@ -14,7 +14,10 @@ from collections.abc import Iterable
 import pytest
 
 # family → members that stay in `make test`
-STAYS: dict[str, frozenset[str]] = {}
+STAYS: dict[str, frozenset[str]] = {
+    "engines": frozenset({"torch"}),  # of Keras
+    "zoo": frozenset({"few"}),  # workloads, by tests/workloads/test_zoo.py
+}
 
 
 def mark_tiers(items: Iterable[pytest.Item]) -> None:
