@@ -15,7 +15,12 @@ import pytest
 
 # family → members that stay in `make test`
 STAYS: dict[str, frozenset[str]] = {
+    "batch_norms": frozenset({"mode0"}),
+    "devices": frozenset({"jax", "torch"}),  # backends that share a batch among devices
     "engines": frozenset({"torch"}),  # of Keras
+    "large_networks": frozenset({"resnet50-imagenet"}),
+    "networks": frozenset({"few"}),  # HPVM's ten, by tests/workloads/models/test_accuracy_nets.py
+    "runtime_workloads": frozenset({"mnist-mlp", "resnet50", "gru", "vit"}),
     "zoo": frozenset({"few"}),  # workloads, by tests/workloads/test_zoo.py
 }
 
