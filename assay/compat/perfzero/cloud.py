@@ -38,24 +38,14 @@ def machine_name(username: str) -> str:
 
 
 def request(
-    username: Annotated[
-        str, Flag("The machine is perfzero-dev-USERNAME; default: you.", flags="--username")
-    ] = "",
-    accelerator_count: Annotated[int, Flag("GPUs.", flags="--accelerator_count")] = 1,
-    accelerator_type: Annotated[
-        str, Flag("Of GPU.", flags="--accelerator_type")
-    ] = "nvidia-tesla-v100",
-    cpu_min_platform: Annotated[
-        str, Flag("Such as 'Intel Skylake'.", flags="--cpu_min_platform")
-    ] = "",
-    machine_type: Annotated[
-        str, Flag("Default: n1-standard-(8 for each GPU).", flags="--machine_type")
-    ] = "",
+    username: Annotated[str, Flag("The machine is perfzero-dev-USERNAME; default: you.")] = "",
+    accelerator_count: Annotated[int, Flag("GPUs.")] = 1,
+    accelerator_type: Annotated[str, Flag("Of GPU.")] = "nvidia-tesla-v100",
+    cpu_min_platform: Annotated[str, Flag("Such as 'Intel Skylake'.")] = "",
+    machine_type: Annotated[str, Flag("Default: n1-standard-(8 for each GPU).")] = "",
     image: Annotated[str, Flag("To boot; PerfZero's own is gone.")] = "",
-    nvme_count: Annotated[
-        int, Flag("Local NVMe disks.", flags="--nvme_count", show_default=True)
-    ] = 0,
-    boot_ssd_size: Annotated[int, Flag("GB.", flags="--boot_ssd_size")] = 0,
+    nvme_count: Annotated[int, Flag("Local NVMe disks.", show_default=True)] = 0,
+    boot_ssd_size: Annotated[int, Flag("GB.")] = 0,
     internal_ip: Annotated[
         bool, Flag("Reach it by its internal address.", flags="--ssh-internal-ip")
     ] = False,
@@ -115,6 +105,7 @@ def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 @click_command(
     request,
+    separator="_",
     epilog="""\b
 Examples:
   assay perfzero-cloud create --project=my-project --accelerator_count=8 --nvme_count=4
@@ -127,15 +118,17 @@ def command(
     *,
     debug: Annotated[
         bool,
-        Flag("Accepted; there is nothing more to show.", "[True|False]", read="truth"),
+        Flag("Accepted; there is nothing more to show.", read="truth"),
     ] = False,
     project: Annotated[str, Flag("Of Google Cloud.")] = PROJECT,
     username: str,
     zone: Annotated[str, Flag("Of Google Cloud.")] = api.ZONE,
     internal_ip: bool,
-    ssh_key_file: Annotated[str, Flag("Key for the ssh line.")] = "",
+    ssh_key_file: Annotated[str, Flag("Key for the ssh line.", flags="--ssh-key-file")] = "",
     yes: Annotated[bool, Flag("Delete without asking (assay's own flag).")] = False,
-    dry_run: Annotated[bool, Flag("Print the request (assay's own flag).")] = False,
+    dry_run: Annotated[
+        bool, Flag("Print the request (assay's own flag).", flags="--dry-run")
+    ] = False,
     clone: Annotated[
         bool,
         Flag(
