@@ -71,7 +71,7 @@ class Importing:
         self.model, self.building, self._shapes = model, GraphBuilder(), shapes
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
-        self.whole: set[str] = set()  # names of values that are whole numbers, or true and false
+        self.whole: set[str] = set()  # names of values that are integers, or true and false
         self.places: dict[str, BatchPlace] = {}  # of batches that are not the first axis by itself
         self.batch = 0  # of the inputs, where the file fixes it
 

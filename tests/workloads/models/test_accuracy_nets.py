@@ -14,7 +14,7 @@ from assay.workloads.accuracy import TEN
 from assay.workloads.net import layers
 
 NEAR = 1e-4  # of the largest output
-# Weights with running averages, those that are trained, and multiply-adds of one picture.
+# Weights with running averages, those that are trained, and multiply-adds of one image.
 SIZES = {
     "lenet": (3_274_634, 3_274_634, 13_883_904),
     "alexnet": (2_510_666, 2_510_666, 239_312_896),
