@@ -95,7 +95,8 @@ def variants(test: SuiteTest) -> Iterator[tuple[Any, list[Any]]]:
     weights = {tensor.name for tensor in test.model.graph.initializer}
     inputs = [value for value in test.model.graph.input if value.name not in weights]
     if len(inputs) > 1 and len(test.data) >= 1:
-        constants = dict(zip([value.name for value in inputs[1:]], test.data[0][0][1:]))
+        names = [value.name for value in inputs[1:]]
+        constants = dict(zip(names, test.data[0][0][1:], strict=False))
         if all(isinstance(array, np.ndarray) for array in constants.values()):
             (arrays, expected) = test.data[0]
             yield _with_constants(test.model, constants), [(arrays[:1], expected)]
@@ -144,9 +145,7 @@ def run_suite() -> dict[str, Outcome]:
 
 def counts(outcomes: dict[str, Outcome]) -> dict[str, int]:
     totals = Counter(each.status for each in outcomes.values())
-    return {
-        status: totals[status] for status in ("right", "refused", "skipped", "wrong", "raised")
-    }
+    return {status: totals[status] for status in ("right", "refused", "skipped", "wrong", "raised")}
 
 
 def refusals(outcomes: dict[str, Outcome]) -> Counter[str]:
