@@ -11,7 +11,6 @@ from assay.native.graph_builder import GraphBuilder
 
 KINDS = ("relu", "tanh", "sigmoid", "elu", "selu", "gelu", "gelu_tanh", "silu", "softplus")
 KINDS += ("softsign", "exponential", "hard_sigmoid", "hard_silu", "mish", "square", "abs", "erf")
-KINDS += ("asinh", "atan", "cosh")
 
 
 class Drawn:
@@ -172,11 +171,9 @@ def with_known(made, value):
     sizes = tuple(made.some(1, size) for size in shape)
     held = made.add(ops.ConstantOp(made.constant(sizes, 0.5, 1.5)))
     kind = made.some("add", "multiply", "subtract", "divide", "maximum", "mask")
-    kind = made.some(kind, kind, "where")
     if kind == "mask":
         return masked(made, value, sizes)
-    either = kind in ("add", "multiply", "subtract", "maximum")
-    first, second = made.some((value, held), (held, value)) if either else (value, held)
+    first, second = made.some((value, held), (held, value)) if kind != "divide" else (value, held)
     return made.add(ops.BinaryOp(kind), first, second)
 
 
@@ -259,28 +256,8 @@ def softmax(made, value):
     return made.add(ops.SoftmaxOp(made.integers(0, len(made.building.shapes[value]) - 1)), value)
 
 
-def taken(made, value):
-    """Its numbers in any order, and zeros."""
-    size = int(np.prod(made.building.shapes[value]))
-    shape = made.some((3,), (2, 4), (2, 3, 2))
-    positions = made.random.integers(-1, size, shape)
-    name = made.building.constant(f"constant{len(made.building.constants)}", positions)
-    return made.add(ops.TakeOp(name), value)
-
-
-def gathered(made, value):
-    """Rows of it, by known numbers that count from either end."""
-    shape = made.building.shapes[value]
-    rows = shape[0]
-    table = made.add(ops.ReshapeOp((rows, int(np.prod(shape[1:])))), value)
-    indices = made.random.integers(-rows, rows, (made.integers(1, 4),))
-    name = made.building.constant(f"constant{len(made.building.constants)}", indices)
-    return made.add(ops.GatherOp(), table, made.add(ops.ConstantOp(name)))
-
-
 ANY_RANK = (batch_norm, batch_norm, activation, alike, beside, reordered, reshaped, dense_rows)
 ANY_RANK += (dense_rows, softmax, layer_norm, part, reduced, with_known, with_known, product)
-ANY_RANK += (taken, gathered)
 
 
 def head(made, value):
