@@ -45,23 +45,23 @@ class DeclaredOption(NamedTuple):
 
 
 def click_command(
-    api: Callable[..., Any] | None = None,
-    *,
+    *apis: Callable[..., Any],
     name: str | None = None,
     group: click.Group | None = None,
+    cls: type[ReadCommand] | None = None,
     without: Sequence[str] = (),
     **settings: Any,
-) -> Callable[[Callable[..., int]], click.Command]:
-    """A command with the options of `api`, and of the function below.
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """A command with the options of public functions or records, and of the function below.
 
-    The function below takes the options of `api` in its parameter that is annotated `Keywords`.
-    Another parameter of it that is named like an option of `api` gets that option too; those in
+    The function below takes the options of `apis` in its parameter that is annotated `Keywords`.
+    Another parameter of it that is named like an option of `apis` gets that option too; those in
     `without` are passed in no other way. `settings` are those of `click.command`.
     """
 
-    def decorate(run: Callable[..., int]) -> click.Command:
+    def decorate(run: Callable[..., int | None]) -> click.Command:
         parts = inspect.signature(run).parameters
-        shared = declared_options(api) if api else []
+        shared = [part for api in apis for part in declared_options(api)]
         shared = [part for part in shared if part.name not in without or part.name in parts]
         own = declared_options(run)
         known = [*own, *(part for part in shared if part.name not in {one.name for one in own})]
@@ -76,7 +76,7 @@ def click_command(
             return passed
 
         params = [_parameter(part) for part in known]
-        command = click.command(name, cls=ReadCommand, params=params, **settings)(run)
+        command = click.command(name, cls=cls or ReadCommand, params=params, **settings)(run)
         command.arguments = arguments
         if group:
             group.add_command(command)
@@ -169,14 +169,14 @@ def _option(part: DeclaredOption, about: Flag) -> click.Option:
         "metavar": about.metavar or None,
         "envvar": about.envvar or None,
     }
+    if about.show_default is not None:
+        settings["show_default"] = about.show_default
     if kind is bool and not about.read:
         turns_off = _turns_off(part)
         default = False if turns_off or not has_default else part.default
         return click.Option(names, is_flag=True, default=default, **settings)
     if has_default and part.default not in (0, False):
-        settings["show_default"] = True
-    if about.show_default is not None:
-        settings["show_default"] = about.show_default
+        settings.setdefault("show_default", True)
     if (has_default or part.default == "") and not about.required:
         settings["default"] = part.default
     if about.read == "truth":
