@@ -44,7 +44,7 @@ from assay.stats.student import two_sided
 from assay.workloads.accuracy import TEN
 
 BATCHES = 40
-LARGE = 0.1  # of the batch and the batches, for pictures of 224 x 224
+LARGE = 0.1  # of the batch and the batches, for images of 224 x 224
 MORE = 2  # batches, to count the instructions of
 CLOCK = """
 #include <time.h>

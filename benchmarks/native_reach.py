@@ -3,7 +3,7 @@
     python benchmarks/native_reach.py                     # all of keras.applications
     python benchmarks/native_reach.py MobileNetV2 a.onnx  # some of them, and ONNX files
 
-Each model is built with seeded weights, for small pictures, its batch norms with the statistics of
+Each model is built with seeded weights, for small images, its batch norms with the statistics of
 some, and compiled; its program is judged on four items by Keras, or by ONNX Runtime for a file,
 with the kernels that are guessed and all of oneDNN's, by the rule of `assay compile`. The number is
 the largest difference as a share of the largest output.
@@ -63,7 +63,7 @@ def _judged(name: str) -> str:
 
 
 def _captured(name: str) -> CapturedModel:
-    """Judged on pictures of the kind its statistics are taken from."""
+    """Judged on images of the kind its statistics are taken from."""
     from assay.measure.compiler.capture import CapturedModel, capture_model
     from assay.native.expected import ReferenceOutputs
 

@@ -3,7 +3,7 @@
 What it makes of a Keras model, through Keras' own calls of torch, is many times slower.
 
 A module holds the graph that assay captures, batch norms folded as for every other contender, and
-calls torch's functions for its operations; pictures lie channels last, as Keras has them.
+calls torch's functions for its operations; images lie channels last, as Keras has them.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ COMPUTED: dict[type, Callable[[Any, Any, Any], torch.Tensor]] = {
 
 
 def application(net: str = "MobileNetV2", seed: int = 0) -> Any:
-    """That of `native_nets.py`, for pictures as large as it says there."""
+    """That of `native_nets.py`, for images as large as it says there."""
     os.environ["KERAS_BACKEND"] = "torch"
     model = runpy.run_path(str(NETS))[net](seed=seed)
     return GraphModule(optimize(capture(model, net))).eval()

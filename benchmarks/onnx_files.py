@@ -58,7 +58,7 @@ CONFIGURED: dict[str, dict[str, Any]] = {
     "Swin": {**_STAGES, "embed_dim": 16, "num_heads": [2, 4], "window_size": 4, "patch_size": 2},
     "ConvNext": {**_STAGES, "hidden_sizes": [8, 16], "num_stages": 2},
 }
-# of their smallest, and with pictures of so many pixels
+# of their smallest, and with images of so many pixels
 PICTURES = {
     "torchvision:squeezenet1_1": 64,
     "torchvision:shufflenet_v2_x0_5": 64,

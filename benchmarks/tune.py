@@ -7,8 +7,8 @@ every contender has its turn in a fresh process, in rounds whose order is drawn 
 the tuned one, our int8 in every layer that can have it, OpenVINO in float32 and int8 (NNCF, in the
 environment of `--nncf`, as its versions may not fit ours), ONNX Runtime in float32 and int8
 (static, QDQ, per channel), torch in int8 (FX, per channel). All have one thread; the others
-calibrate on 300 tune pictures. A speed-up is the median over rounds of two times of one round; a
-loss is of the same test pictures against our float32, with Tango's 95 % interval.
+calibrate on 300 tune images. A speed-up is the median over rounds of two times of one round; a
+loss is of the same test images against our float32, with Tango's 95 % interval.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONTENDERS = (
     "torch-int8",
 )
 PEERS = ("openvino-int8", "onnxruntime-int8", "torch-int8")
-CALIBRATION = 300  # pictures for the others, as NNCF takes by itself
+CALIBRATION = 300  # images for the others, as NNCF takes by itself
 SECONDS = 1.0  # of a turn
 ONE = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 Array = np.ndarray[Any, Any]
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def peers_ready(net: str, folder: Path, asked: argparse.Namespace) -> None:
-    """What every contender needs: the graph, pictures, and the others' models."""
+    """What every contender needs: the graph, images, and the others' models."""
     import assay
     from assay.measure.compiler.splits import images
 

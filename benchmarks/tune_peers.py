@@ -1,6 +1,6 @@
 """The others of `tune.py`: OpenVINO, ONNX Runtime and torch, in float32 and int8.
 
-All have one thread. Their int8 is calibrated on the pictures in calibration300.npy: NNCF's
+All have one thread. Their int8 is calibrated on the images in calibration300.npy: NNCF's
 post-training quantization, ONNX Runtime's static one (QDQ, per channel), torch's FX (per channel).
 """
 

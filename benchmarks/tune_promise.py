@@ -3,12 +3,12 @@
     python benchmarks/tune_promise.py alexnet2 -o promise/
 
 The pool is what a search would confirm for losses between 0.1 and 6 points, with neighbours that
-differ in a layer. The outputs of each on all tune and test pictures are computed once. Then a
-tuning is repeated from there: pictures to choose by and to confirm by are drawn with replacement,
+differ in a layer. The outputs of each on all tune and test images are computed once. Then a
+tuning is repeated from there: images to choose by and to confirm by are drawn with replacement,
 in the numbers a tuning has, points are chosen on the former and tested on the latter, as `assay
-tune` does. The truth is known: it is the loss over all pictures that were drawn from. A promise
+tune` does. The truth is known: it is the loss over all images that were drawn from. A promise
 is broken if the chosen point loses more than was allowed. Beside it: how often the fastest point
-whose loss on the choosing pictures is small enough, without a test, would break it.
+whose loss on the choosing images is small enough, without a test, would break it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def pool(net: str, folder: Path, count: int) -> dict[str, Any]:
-    """Whether each configuration is right about each picture, and its time as predicted."""
+    """Whether each configuration is right about each image, and its time as predicted."""
     request = TuneRequest(model=net, output=str(folder / net), max_loss=1.0)
     tuner = Tuner(request, toolchain(), Stages(net, request.budget, print_note))
     with tempfile.TemporaryDirectory() as place:

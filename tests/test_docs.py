@@ -78,7 +78,7 @@ def parameter(block: Block):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a reader of the pages has: the examples, a log, pictures, a file of weights."""
+    """What a reader of the pages has: the examples, a log, images, a file of weights."""
     place = tmp_path / "here"
     place.mkdir()
     (place / "examples").symlink_to(ROOT / "examples")

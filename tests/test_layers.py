@@ -268,3 +268,58 @@ def test_no_file_of_core_has_the_name_of_a_module_of_python():
     stems = {path.stem for path in (PACKAGE / "core").glob("*.py")}
 
     assert not stems & sys.stdlib_module_names
+
+
+def test_worker_and_measure_share_the_messages():
+    importers = {
+        folder(module(path)) for path in SOURCES if "assay.core.messages" in imports(tree(path))
+    }
+
+    assert importers >= {"worker", "measure"}
+
+
+def test_the_registry_loads_direct_children_of_a_plug_in_folder():
+    """So a deeper file that offered plug-ins would be missed."""
+    kinds = {"workloads", "backends", "monitors", "stores", "formats"}
+    offering = {
+        module(path)
+        for path in SOURCES
+        for part in tree(path).body
+        if isinstance(part, ast.Assign | ast.AnnAssign)
+        and "PROVIDES" in ast.unparse(part).partition("=")[0]
+    }
+
+    assert {name.split(".")[1] for name in offering} == kinds
+    assert all(name.count(".") == 2 for name in offering)
+
+
+def test_a_command_is_a_folder_or_a_short_file():
+    folders = [path for path in (PACKAGE / "commands").iterdir() if (path / "__init__.py").exists()]
+    files = [path for path in (PACKAGE / "commands").glob("*.py") if path.stem != "__init__"]
+
+    assert folders
+    assert all((path / "api.py").exists() and (path / "cli.py").exists() for path in folders)
+    assert all(len(path.read_text().splitlines()) <= 300 for path in files)
+
+
+def test_every_rule_names_its_test():
+    rules = re.search(r"^## Rules\n(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)[1]
+    rows = [line for line in rules.splitlines() if line.startswith("| ")][1:]
+    named = [re.search(r"\| `(test_\w+)` \|$", row) for row in rows]
+
+    assert rows
+    assert all(named)
+    assert {match[1] for match in named} <= globals().keys()
+
+
+def test_every_exception_is_needed():
+    """A line whose file is gone, or needs it no longer, is deleted."""
+    listed = [(kind, name) for kind, names in EXCEPTIONS.items() for name in names]
+
+    assert not [(kind, name) for kind, name in listed if not (PACKAGE / name).exists()]
+    assert set(EXCEPTIONS["import_module"]) == {
+        str(path.relative_to(PACKAGE))
+        for path in SOURCES
+        for part in ast.walk(tree(path))
+        if isinstance(part, ast.Call) and ast.unparse(part.func).endswith("import_module")
+    }

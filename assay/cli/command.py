@@ -42,28 +42,31 @@ class DeclaredOption(NamedTuple):
     kind: Any  # its type
     about: Flag | Argument
     default: Any
+    flag: str  # unless `about` names others
 
 
 def click_command(
-    api: Callable[..., Any] | None = None,
-    *,
+    *apis: Callable[..., Any],
     name: str | None = None,
     group: click.Group | None = None,
+    cls: type[ReadCommand] | None = None,
     without: Sequence[str] = (),
+    separator: str = "-",
     **settings: Any,
-) -> Callable[[Callable[..., int]], click.Command]:
-    """A command with the options of `api`, and of the function below.
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """A command with the options of public functions or records, and of the function below.
 
-    The function below takes the options of `api` in its parameter that is annotated `Keywords`.
-    Another parameter of it that is named like an option of `api` gets that option too; those in
-    `without` are passed in no other way. `settings` are those of `click.command`.
+    The function below takes the options of `apis` in its parameter that is annotated `Keywords`.
+    Another parameter of it that is named like an option of `apis` gets that option too; those in
+    `without` are passed in no other way. `separator` is that of words in a flag: `_` in older
+    tools. `settings` are those of `click.command`.
     """
 
-    def decorate(run: Callable[..., int]) -> click.Command:
+    def decorate(run: Callable[..., int | None]) -> click.Command:
         parts = inspect.signature(run).parameters
-        shared = declared_options(api) if api else []
+        shared = [part for api in apis for part in declared_options(api, separator)]
         shared = [part for part in shared if part.name not in without or part.name in parts]
-        own = declared_options(run)
+        own = declared_options(run, separator)
         known = [*own, *(part for part in shared if part.name not in {one.name for one in own})]
         rest = next((name for name, part in parts.items() if _is_keywords(part)), "")
 
@@ -76,7 +79,7 @@ def click_command(
             return passed
 
         params = [_parameter(part) for part in known]
-        command = click.command(name, cls=ReadCommand, params=params, **settings)(run)
+        command = click.command(name, cls=cls or ReadCommand, params=params, **settings)(run)
         command.arguments = arguments
         if group:
             group.add_command(command)
@@ -85,7 +88,7 @@ def click_command(
     return decorate
 
 
-def declared_options(function: Callable[..., Any]) -> list[DeclaredOption]:
+def declared_options(function: Callable[..., Any], separator: str = "-") -> list[DeclaredOption]:
     """The parameters of a function that are annotated by a Flag or an Argument.
 
     The return annotation is not evaluated: its type may load numpy, or be there for type checkers.
@@ -97,7 +100,8 @@ def declared_options(function: Callable[..., Any]) -> list[DeclaredOption]:
     for name, part in inspect.signature(function).parameters.items():
         if get_origin(hints.get(name)) is Annotated:
             kind, about = get_args(hints[name])[:2]
-            known.append(DeclaredOption(name, kind, about, part.default))
+            flag = f"--{name.rstrip('_').replace('_', separator)}"
+            known.append(DeclaredOption(name, kind, about, part.default, flag))
     return known
 
 
@@ -159,7 +163,7 @@ def _argument(part: DeclaredOption, about: Argument) -> click.Argument:
 
 
 def _option(part: DeclaredOption, about: Flag) -> click.Option:
-    names = [*about.flags.split(), part.name] if about.flags else [_flag(part.name), part.name]
+    names = [*about.flags.split(), part.name] if about.flags else [part.flag, part.name]
     kind, many = _kind(part.kind)
     many = _READERS[about.read].multiple if about.read else many
     has_default = part.default not in (inspect.Parameter.empty, None, "", ())
@@ -169,19 +173,19 @@ def _option(part: DeclaredOption, about: Flag) -> click.Option:
         "metavar": about.metavar or None,
         "envvar": about.envvar or None,
     }
+    if about.show_default is not None:
+        settings["show_default"] = about.show_default
     if kind is bool and not about.read:
         turns_off = _turns_off(part)
         default = False if turns_off or not has_default else part.default
         return click.Option(names, is_flag=True, default=default, **settings)
     if has_default and part.default not in (0, False):
-        settings["show_default"] = True
-    if about.show_default is not None:
-        settings["show_default"] = about.show_default
+        settings.setdefault("show_default", True)
     if (has_default or part.default == "") and not about.required:
         settings["default"] = part.default
     if about.read == "truth":
         settings |= {"is_flag": False, "flag_value": "true", "default": str(part.default).lower()}
-        settings["show_default"] = False
+        settings |= {"show_default": False, "metavar": about.metavar or "[True|False]"}
     return click.Option(
         names,
         type=_click_type(kind, about),
@@ -190,10 +194,6 @@ def _option(part: DeclaredOption, about: Flag) -> click.Option:
         shell_complete=options.completer(about.complete),
         **settings,
     )
-
-
-def _flag(name: str) -> str:
-    return f"--{name.rstrip('_').replace('_', '-')}"
 
 
 def _turns_off(part: DeclaredOption) -> bool:
@@ -257,9 +257,7 @@ def _value(part: DeclaredOption, value: Any) -> Any:
     if isinstance(part.about, Argument):
         return value
     if part.about.read:
-        return _READERS[part.about.read].read(
-            value, (part.about.flags or _flag(part.name)).split()[-1]
-        )
+        return _READERS[part.about.read].read(value, (part.about.flags or part.flag).split()[-1])
     return not value if _turns_off(part) else value
 
 
@@ -274,6 +272,7 @@ def _axes(texts: Sequence[str], flag: str) -> dict[str, list[str]]:
 
 _READERS = {
     "store": Reader(False, lambda text, _: text),
+    "text": Reader(False, lambda text, _: text),
     "pairs": Reader(True, options.pairs),
     "axes": Reader(True, _axes),
     "several": Reader(True, lambda texts, _: options.several(texts)),

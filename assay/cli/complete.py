@@ -32,7 +32,7 @@ class NumpyLater(ModuleType):
 
 
 def load_numpy_later() -> None:
-    """Verbs import it, through what they measure with; to complete a word, none of it is used."""
+    """Commands import numpy through what they measure with; completion does not use it."""
     sys.modules.setdefault("numpy", NumpyLater("numpy"))
 
 

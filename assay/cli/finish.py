@@ -1,4 +1,4 @@
-"""What verbs that measure leave behind: results as they come, their table, their exit status."""
+"""What commands that measure leave behind: results as they come, their table, their exit status."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def handle_signals() -> None:
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, interrupt)
     if context := click.get_current_context(silent=True):
-        context.with_resource(adopt_orphans())  # until the verb has ended
+        context.with_resource(adopt_orphans())  # until the command has ended
 
 
 def show_last(found: Iterator[A], show: Callable[[A], None]) -> A:

@@ -1,4 +1,4 @@
-"""The command line: one short file a verb, loaded when it is called."""
+"""The command line: one short file a command, loaded when it is called."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def load(name: str) -> ModuleType:
 
 
 class CommandGroup(click.Group):
-    """Verbs by name, imported only when asked for; help shows them by group."""
+    """Commands by name, imported only when asked for; help shows them by group."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -213,7 +213,7 @@ class CommandGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Verbs from their table: click's own would load every one of them."""
+        """Commands from their table: click's own would load every one of them."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         from click.shell_completion import CompletionItem
@@ -339,7 +339,7 @@ REMOVE_WORDS = {"rm", "remove", "delete", "del", "clean", "purge"}
 
 
 def unknown_command(word: str, verbs: Iterable[str]) -> UsageError:
-    """The error for a word that is no verb."""
+    """The error for a word that is no command."""
     plain = word.lower().replace("-", "").replace("_", "")
     if plain in REMOVE_WORDS:
         return UsageError(

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how their texts are read."""
+"""Options that several commands share, and how their texts are read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def completer(name: str) -> Completer | None:
 
 
 def _place(ctx: click.Context, flag: click.Parameter, value: str | None) -> str | None:
-    """What a verb was given, or what stands before the verb: `assay --store URL VERB`."""
+    """What a command was given, or what stands before the command: `assay --store URL VERB`."""
     before: str | None = ctx.find_root().params.get("store")
     if value and before:
         raise UsageError(

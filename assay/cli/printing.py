@@ -1,4 +1,4 @@
-"""What a verb shows, to standard output, in the format that was chosen."""
+"""What a command shows, to standard output, in the format that was chosen."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def evaluate(
         ),
     ] = "",
     split: Annotated[str, Flag("Pictures to evaluate on: test or tune.")] = "test",
-    first: Annotated[int, Flag("Evaluate only the first N pictures.", "N")] = 0,
+    first: Annotated[int, Flag("Evaluate only the first N images.", "N")] = 0,
     expected: Annotated[
         float, Flag("Fail unless this accuracy is reached.", "%", flags="--expect")
     ] = 0.0,
@@ -167,7 +167,7 @@ def command(
     store: str | None,
     format: Format = "text",
 ) -> int:
-    """Evaluate trained networks on real pictures, and keep the results.
+    """Evaluate trained networks on real images, and keep the results.
 
     Without a backend, every installed one is used. The exit status is 1 if an accuracy is below the
     one that HPVM published, or differs from --expect.

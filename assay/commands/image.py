@@ -5,21 +5,23 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.core import settings
 from assay.core.files import user_file, user_path
 from assay.core.findings import Output, Table
+from assay.core.options import Argument, Flag, Format, StoreUrl, accept_old_keywords
 from assay.core.progress import ignore
-from assay.core.settings import Home
 from assay.platforms.images import engines, recipes
 from assay.platforms.images.containerfile import containerfile
 from assay.platforms.images.engines import ContainerRun, Mount
-from assay.platforms.images.recipes import CUDA, FRAMEWORKS, ImageRequest
+from assay.platforms.images.recipes import ImageRequest
 
+Engine = Annotated[str, Flag("Default: the first installed.", "docker|podman|buildah")]
 RESULTS = "/results"  # where a container sees the store
 IMAGE = "ASSAY_IMAGE"  # the variable that tells a container which image it is
 
@@ -33,9 +35,9 @@ def image_files(request: ImageRequest) -> dict[str, str]:
 
 def build_image(
     request: ImageRequest = ImageRequest(),  # noqa: B008 (frozen)
-    tag: str = "assay",
-    engine: str = "",
-    write: str | Path = "",
+    tag: Annotated[str, Flag("Name of the image.")] = "assay",
+    engine: Engine = "",
+    write: Annotated[str | Path, Flag("Leave the Containerfile there.", "FOLDER")] = "",
     progress: Callable[[str], None] = ignore,
 ) -> str:
     """Build an image to measure in; its digest. With `write`, its files are left in that folder.
@@ -57,13 +59,16 @@ def build_image(
     return engines.digest(chosen, tag)
 
 
+@accept_old_keywords(home="store")
 def run_image(
     image: str,
     command: Sequence[str],
-    mounts: Sequence[str] = (),
-    gpus: bool = False,
-    engine: str = "",
-    home: Home = None,
+    mounts: Annotated[
+        Sequence[str], Flag("Repeatable.", "FOLDER:PLACE[:ro]", flags="--mount")
+    ] = (),
+    gpus: Annotated[bool, Flag("Give it the GPUs.")] = False,
+    engine: Engine = "",
+    store: StoreUrl = None,
 ) -> int:
     """Run a command in an image, with the store mounted; its exit status.
 
@@ -72,26 +77,21 @@ def run_image(
     engines.check_tag(image)
     chosen = engines.find(engine)
     parsed = [engines.parse_mount(text) for text in mounts]
-    store = settings.home(home)
-    store.mkdir(parents=True, exist_ok=True)
+    folder = settings.home(store)
+    folder.mkdir(parents=True, exist_ok=True)
     run = ContainerRun(
         image=image,
         command=tuple(command),
-        mounts=(*parsed, Mount(source=str(store), target=RESULTS)),
+        mounts=(*parsed, Mount(source=str(folder), target=RESULTS)),
         variables={"ASSAY_HOME": RESULTS, IMAGE: engines.digest(chosen, image)},
         gpus=gpus,
     )
     return engines.run_in(chosen, run)
 
 
-def images(engine: str = "") -> list[tuple[str, str, str]]:
+def images(engine: Engine = "") -> list[tuple[str, str, str]]:
     """Images that assay has built here: name, id, when."""
     return engines.list_images(engines.find(engine))
-
-
-engine = click.option(
-    "--engine", default="", metavar="docker|podman|buildah", help="Default: the first installed."
-)
 
 
 @click.group(
@@ -105,55 +105,32 @@ def command() -> None:
     """Build images with a framework in them, and measure there."""
 
 
-@command.command(
+@click_command(
+    ImageRequest,
+    build_image,
+    group=command,
+    without=("tag", "engine", "write"),
     epilog="""\b
 Examples:
   assay image build --framework torch --spec torch==2.13.0 --tag assay/torch:2.13
   assay image build --framework jax --cuda 12.6.3 --tag assay/jax-gpu
   assay image build --framework keras                      as keras-benchmarks' setup_cpu.sh
   assay image build --framework keras --cuda 12.6.3        as its setup_gpu.sh
-  assay image build --lock requirements.lock --write ./image --no-build"""
+  assay image build --lock requirements.lock --write ./image --no-build""",
 )
-@click.option(
-    "--framework",
-    "frameworks",
-    multiple=True,
-    default=("none",),
-    metavar="|".join(FRAMEWORKS),
-    help="What is measured; repeatable.",
-)
-@click.option(
-    "--spec",
-    "specs",
-    multiple=True,
-    metavar="SPEC",
-    help="Package and version, or a wheel (a path or gs://…); repeatable.",
-)
-@click.option("--lock", default="", metavar="FILE", help="Pinned packages in place of names.")
-@click.option(
-    "--package", "packages", multiple=True, help="Package of the distribution; repeatable."
-)
-@click.option("--cuda", default="", metavar=CUDA, help="For a GPU: the version of CUDA.")
-@click.option("--base", default="", metavar="IMAGE", help="Another image to begin with.")
-@click.option("--bare", is_flag=True, help="Add no package of the distribution: the base has all.")
-@click.option("--python", default="3.11", show_default=True, help="Version, without --cuda.")
-@click.option("--assay", "own", default=None, metavar="SPEC", help="assay's version or wheel.")
-@click.option("--tag", default="assay", show_default=True, help="Name of the image.")
-@click.option("--write", default="", metavar="FOLDER", help="Leave the Containerfile there.")
-@click.option("--no-build", is_flag=True, help="Only write or print the Containerfile.")
-@engine
 def build(
+    keywords: Keywords,
+    *,
+    assay: Annotated[str | None, Flag("assay's version or wheel.", "SPEC")] = None,
     tag: str,
     write: str,
-    no_build: bool,
+    no_build: Annotated[bool, Flag("Only write or print the Containerfile.")] = False,
     engine: str,
-    own: str | None,
-    **given: Any,
 ) -> int:
     """Build an image from assay's template."""
-    if own is not None:
-        given["assay"] = own
-    request = ImageRequest(**given)
+    if assay is not None:
+        keywords["assay"] = assay
+    request = ImageRequest(**keywords)
     if no_build:
         for name, text in image_files(request).items():
             if write:
@@ -167,36 +144,30 @@ def build(
     return 0
 
 
-@command.command(
+@click_command(
+    run_image,
+    group=command,
     epilog="""\b
 Examples:
   assay image run -- assay run mnist-mlp
   assay image run --image assay/torch:2.13 -- assay run mnist-mlp -b torch
-  assay image run --image assay/jax-gpu --gpus --mount ./data:/data:ro -- assay doctor"""
+  assay image run --image assay/jax-gpu --gpus --mount ./data:/data:ro -- assay doctor""",
 )
-@click.argument("words", nargs=-1, required=True, metavar="COMMAND…", type=click.UNPROCESSED)
-@click.option("--image", "name", default="assay", show_default=True, help="Image to run it in.")
-@click.option("--mount", "mounts", multiple=True, metavar="FOLDER:PLACE[:ro]", help="Repeatable.")
-@click.option("--gpus", is_flag=True, help="Give it the GPUs.")
-@engine
-@options.home
 def run(
-    name: str,
-    words: tuple[str, ...],
-    mounts: tuple[str, ...],
-    gpus: bool,
-    engine: str,
-    home: str | None,
+    words: Annotated[tuple[str, ...], Argument("COMMAND…", required=True)],
+    keywords: Keywords,
+    *,
+    image: Annotated[str, Flag("Image to run it in.")] = "assay",
 ) -> int:
     """Run a command in an image; results are kept in the store here."""
-    return run_image(name, words, mounts, gpus, engine, home)
+    return run_image(image, words, **keywords)
 
 
-@command.command("list", epilog="\b\nExample:\n  assay image list --format json")
-@engine
-@options.form
-def list_(engine: str, form: str) -> int:
+@click_command(
+    images, group=command, name="list", epilog="\b\nExample:\n  assay image list --format json"
+)
+def list_(engine: str, format: Format = "text") -> int:
     """List the images that assay has built here."""
     table = Table(columns=("image", "id", "made"), rows=tuple(images(engine)))
-    printing.show(Output(tables=(table,)), form)
+    printing.show(Output(tables=(table,)), format)
     return 0

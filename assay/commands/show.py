@@ -19,7 +19,7 @@ VERDICT_COMMANDS = (
     "race",
     "study",
     "bisect",
-)  # verbs that show more than the results of their run
+)  # commands that show more than the results of their run
 
 
 @click_command(

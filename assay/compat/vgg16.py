@@ -110,7 +110,7 @@ Examples:
     type=int,
     default=224,
     show_default=True,
-    help="Width and height of the pictures (not in the old tool).",
+    help="Width and height of the images (not in the old tool).",
 )
 @options.home
 def command(home: str | None, **given: Any) -> int:

@@ -123,7 +123,7 @@ def reopen_run(name: str, home: Home, elsewhere: Executor | None = None) -> Iter
 
 
 def check_resumable(text: str, verb: str, home: Home) -> str:
-    """The full name of a run, checked: this verb made it, and on this machine. An imported run
+    """The full name of a run, checked: this command made it, and on this machine. An imported run
     names files and commands that would be run here unseen."""
     name = find_run_of_command(text, verb, home)
     with closing(open_store(home)) as store:
@@ -148,7 +148,7 @@ def is_trusted(result: Result, store: Store) -> bool:
 
 
 def find_run_of_command(text: str, verb: str, home: Home) -> str:
-    """The full name of a run that this verb made."""
+    """The full name of a run that this command made."""
     with closing(open_store(home)) as store:
         name = store.find_run(text)
         made_by = verb_of(store, name)
@@ -184,7 +184,7 @@ def _run(
 def resume_cases(
     text: str, verb: str, home: Home, progress: ProgressCallback, machines: Machines = LOCAL_SCHEME
 ) -> Iterator[SummarizedResult]:
-    """Measure the missing cases of an interrupted run of this verb, into the same run."""
+    """Measure the missing cases of an interrupted run of this command, into the same run."""
     return _resume(check_resumable(text, verb, home), home, progress, machines)
 
 

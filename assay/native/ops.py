@@ -42,6 +42,20 @@ ActivationKind = Literal[
     "sin",
     "cos",
     "levels",
+    "floor",
+    "ceil",
+    "round",
+    "truncate",
+    "sign",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "asinh",
+    "acosh",
+    "atanh",
 ]
 
 
@@ -150,6 +164,8 @@ class BinaryOp(msgspec.Struct, frozen=True, tag="binary"):
     """Two inputs of equal rank; axes of size 1 are broadcast.
 
     A mask is the second input where that is not NaN, else the first. A comparison gives 1 or 0.
+    `where` is the first input where the second is not 0, else -0, which changes no sum it is added
+    to. A remainder has the sign of the first input, as C's fmod.
     """
 
     kind: Literal[
@@ -160,6 +176,8 @@ class BinaryOp(msgspec.Struct, frozen=True, tag="binary"):
         "minimum",
         "divide",
         "mask",
+        "where",
+        "remainder",
         "power",
         "equal",
         "less",
@@ -230,9 +248,24 @@ class ConvTransposeOp(msgspec.Struct, frozen=True, tag="conv_transpose"):
 
 
 class EmbeddingOp(msgspec.Struct, frozen=True, tag="embedding"):
-    """A row of the weight (rows, size) for each integer of the input."""
+    """A row of the weight (rows, size) for each integer of the input.
+
+    `checked`: negative integers count from the end, and one that is out of range is an error; else
+    it is the nearest row.
+    """
 
     weight: str
+    checked: bool = False
+
+
+class GatherOp(msgspec.Struct, frozen=True, tag="gather"):
+    """Rows of the first input (rows, size) for the integers of the second (count,), checked."""
+
+
+class TakeOp(msgspec.Struct, frozen=True, tag="take"):
+    """Values at known positions of the item in row-major order; below 0: a zero."""
+
+    positions: str  # constant of the result's shape
 
 
 class CastOp(msgspec.Struct, frozen=True, tag="cast"):
@@ -266,6 +299,8 @@ Op = (
     | MatMulOp
     | ConvTransposeOp
     | EmbeddingOp
+    | GatherOp
+    | TakeOp
     | CastOp
     | ConstantOp
 )
@@ -273,7 +308,7 @@ Op = (
 
 def constants_of(op: Op) -> dict[str, str]:
     """Field → name of its constant; without empty fields."""
-    names = {"weight", "bias", "scales", "mean", "variance", "gamma", "beta"}
+    names = {"weight", "bias", "scales", "mean", "variance", "gamma", "beta", "positions"}
     fields = names & set(op.__struct_fields__)
     return {field: name for field in sorted(fields) if (name := getattr(op, field))}
 

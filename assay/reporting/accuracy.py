@@ -13,7 +13,7 @@ COLUMNS = (
     "accuracy",
     "95 % interval",
     "top 5",
-    "pictures",
+    "images",
     "expected",
     "verdict",
 )
@@ -87,7 +87,7 @@ def _notes(reading: SummarizedResult) -> Iterator[str]:
         yield f"{result.case.workload}: trained on less than its recipe ({reason}){unchecked}"
     if any(check.by == "interval" for check in reading.summary.checks):
         yield (
-            "expected is known of 5000 test pictures; of others a verdict is fail only if the "
+            "expected is known of 5000 test images; of others a verdict is fail only if the "
             "whole interval lies below it"
         )
 

@@ -24,7 +24,7 @@ def make(wish: dict[str, Any], batch: int, image: int, **_: int) -> Any:
 
 
 def stepped(model: Any, optimizer: Any, batch: int, image: int) -> Any:
-    """The train function of any model for pictures."""
+    """The train function of any model for images."""
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     engine = keras.backend.backend()
     model.compile(optimizer, loss, jit_compile=engine == "jax")

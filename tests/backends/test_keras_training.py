@@ -1,4 +1,4 @@
-"""Parts of a training in Keras: pictures on the device, first weights, the rate, checkpoints."""
+"""Parts of a training in Keras: images on the device, first weights, the rate, checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verb leaves behind: the table also when it was cut short, where logs are, the status."""
+"""What a command leaves behind: its table (also after an interrupt), its logs, its exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A word that is no verb leads to the verb that is meant."""
+"""A word that is no command leads to the command that is meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that verbs share: how their texts are read, and where they speak."""
+"""Options that commands share: how their texts are read, and where they speak."""
 
 from __future__ import annotations
 

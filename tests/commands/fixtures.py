@@ -1,4 +1,4 @@
-"""What tests of several verbs share: runs that are kept, and a folder of the AWS driver's users."""
+"""What tests of several commands share: stored runs, and a folder of users of the AWS driver."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def kept(assay, endings) -> str:
 
 @pytest.fixture
 def begun(home) -> Callable[[str], str]:
-    """A verb → the id of a run that it has begun, of which nothing is measured yet."""
+    """A command → the id of a run that it has begun, of which nothing is measured yet."""
     tags = {"race": {"race": "w"}, "study": {"study": "vgg16", "size": "small", "rounds": "1"}}
     case = Case(workload="w", backend="b", key="w@b")
 

@@ -20,7 +20,7 @@ from assay.workloads.net import nets
 from tests.backends.opened import frameworks
 from tests.datasets.making import SAMPLE, WHOLE, needs_whole
 
-# Of the 5000 test pictures, by the notes of those who trained the weights.
+# Of the 5000 test images, by the notes of those who trained the weights.
 KNOWN = {
     "lenet": 98.94,
     "alexnet": 83.08,
@@ -47,7 +47,7 @@ def marks(name: str, backend: str):
 
 
 def evaluated(case: str, home: Path, **how) -> tuple[Result, np.ndarray]:
-    """The result, and the class predicted for every picture."""
+    """The result, and the class predicted for every image."""
     (result,) = assay.evaluate(case, store=home, **how)
     assert result.status == "ok", result.reason
     return result, np.load(home / "runs" / result.id / modes.PREDICTIONS_FILE)
@@ -92,7 +92,7 @@ def test_keras_on_jax_predicts_the_same_as_torch(name, home, monkeypatch):
 
 @pytest.fixture(scope="module")
 def by_torch(tmp_path_factory) -> np.ndarray:
-    """What torch predicts for the sample's pictures, most of it right."""
+    """What torch predicts for the sample's images, most of it right."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASSAY_DATA", str(SAMPLE))
         result, predicted = evaluated("resnet18-cifar10@torch", tmp_path_factory.mktemp("home"))

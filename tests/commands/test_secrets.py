@@ -1,4 +1,4 @@
-"""No verb stores what looks secret, and none runs what merely lies about."""
+"""No command stores what looks secret, and none runs what merely lies about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores on the command line: before the verb, behind it, and copied; a password is nowhere."""
+"""Stores on the command line: before the command, behind it, and copied; a password is nowhere."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 
 def pair(seed=0, units=6):
-    """A function and its parameters; one of them is a whole number, which is not trained."""
+    """A function and its parameters; one of them is an integer, which is not trained."""
     keys = jax.random.split(jax.random.key(seed))
     params = {"w": jax.random.normal(keys[0], (4, units)), "times": jnp.int32(2)}
 

@@ -59,7 +59,7 @@ class MLP(nn.Module):
 
 
 class Without(nn.Module):
-    """Nothing says how large its pictures are."""
+    """Nothing says how large its images are."""
 
     def __init__(self):
         super().__init__()

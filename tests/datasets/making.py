@@ -15,14 +15,14 @@ needs_whole = pytest.mark.skipif(not WHOLE.is_dir(), reason="needs the whole dat
 
 
 def pictures(count: int, classes: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Random 32 x 32 pictures, channels last, and labels."""
+    """Random 32 x 32 images, channels last, and labels."""
     random = np.random.default_rng(count)
     inputs = random.integers(0, 256, (count, 32, 32, 3), dtype=np.uint8)
     return inputs, random.integers(0, classes, count)
 
 
 def planes(inputs: np.ndarray) -> np.ndarray:
-    """As CIFAR stores them: a row a picture, red, green, blue planes."""
+    """As CIFAR stores them: a row an image, red, green, blue planes."""
     return inputs.transpose(0, 3, 1, 2).reshape(len(inputs), -1)
 
 

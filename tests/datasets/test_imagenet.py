@@ -21,7 +21,7 @@ def write_jpeg(path, colour, size=(300, 400)):
 
 @pytest.fixture
 def some_classes(tmp_path):
-    """Two pictures of each of two classes out of 1000."""
+    """Two images of each of two classes out of 1000."""
     root = tmp_path / "imagenet"
     for number, colour in ((7, (255, 0, 0)), (500, (0, 0, 255))):
         for file in ("a.JPEG", "b.jpg"):

@@ -1,4 +1,4 @@
-"""HPVM's .bin pictures and labels as a dataset."""
+"""HPVM's .bin images and labels as a dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LENET = "model_params/lenet_mnist"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Six test and four tune pictures of LeNet."""
+    """Six test and four tune images of LeNet."""
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
     place = tmp_path / "model_params" / "lenet_mnist"
     place.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Pictures in a NumPy archive: only what is asked for is unpacked, and damage is said."""
+"""Images in a NumPy archive: only what is asked for is unpacked, and damage is said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored pictures become what a network was trained on."""
+"""Stored images become what a network was trained on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures made from a seed."""
+"""Images made from a seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_shape_and_classes_are_as_asked():
 
 
 def test_classes_can_be_learned():
-    """The nearest mean of the training pictures names the class of most test pictures."""
+    """The nearest mean of the training images names the class of most test images."""
     train, test = load("synthetic", "train", first=1000), load("synthetic", "test", first=200)
     means = np.stack([train.inputs[train.labels == c].mean(0) for c in range(10)])
     distances = ((test.inputs[:, None] - means[None]) ** 2).sum((2, 3, 4))

@@ -57,7 +57,7 @@ def _unanswered(world: World) -> Iterator[str]:
 
 
 def _lost(world: World) -> Iterator[str]:
-    """Also where the index is made anew."""
+    """Also where the index is rebuilt."""
     for _ in range(2 if world.kept else 0):
         with closing(open_store(world.home)) as store:
             found = {result.id for result in store.results(Query())}

@@ -186,7 +186,7 @@ LOST = [verb for verb, advice in ADVICE.items() if advice.startswith("Runs of")]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A home with a run of every verb: the verb → the run's name."""
+    """A home with a run of every command: the command → the run's name."""
     home = tmp_path_factory.mktemp("home")
     study = {"study": "vgg16", "size": "small", "rounds": "3"}
     with closing(open_store(home)) as store:

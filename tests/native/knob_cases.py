@@ -58,7 +58,7 @@ class Drawn:
         self.outputs.append(self.followed(made))
 
     def same(self, value, out, kernel):
-        """A layer whose picture is as large as the one it reads."""
+        """A layer whose image is as large as the one it reads."""
         weight = self.constant(out, self.building.shapes[value][0], kernel, kernel)
         bias = self.some(self.constant(out), "")
         return self.add(ops.ConvOp(weight, bias, (1, 1), (kernel // 2,) * 4), value)

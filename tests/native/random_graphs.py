@@ -87,7 +87,7 @@ def binary(made, value):
 
 
 def residual(made, value):
-    """The sum of a value and a convolution of it, or of its mean over the picture."""
+    """The sum of a value and a convolution of it, or of its mean over the image."""
     shape = made.building.shapes[value]
     inner = made.some(value, value, batch_norm(made, value))
     weight = made.constant((shape[0], shape[0], 1, 1))
@@ -116,7 +116,7 @@ def turned(made, value):
 
 
 def upsample(made, value):
-    """Of a picture only."""
+    """Of an image only."""
     return made.add(ops.UpsampleOp((made.integers(1, 2), 2)), value)
 
 
@@ -141,7 +141,7 @@ def layer_norm(made, value):
 
 
 def local_norm(made, value):
-    """Of a picture only."""
+    """Of an image only."""
     return made.add(ops.LocalNormOp(made.some(1, 3), 0.3, 0.75, 1.5), value)
 
 
@@ -272,7 +272,7 @@ def head(made, value):
         value = made.add(ops.ReshapeOp((int(np.prod(made.building.shapes[value])),)), value)
     (size,) = made.building.shapes[value]
     if size <= 40 and made.some(True, False):
-        square = made.constant((size, size), -0.3, 0.3)  # shared by a picture and a vector
+        square = made.constant((size, size), -0.3, 0.3)  # shared by an image and a vector
         value = made.add(ops.DenseOp(square), made.add(ops.DenseOp(square), value))
     weight, bias = made.constant((4, size), -0.3, 0.3), made.constant((4,))
     value = made.add(ops.DenseOp(weight, made.some(bias, "")), value)

@@ -69,7 +69,7 @@ def _linear(op, values, constants):
 
 
 def _after_bytes(op, image, zero, constants):
-    """Sums of whole numbers are exact: rounded are only they themselves, with what the zero adds to
+    """Sums of integers are exact: rounded are only they themselves, with what the zero adds to
     each, and what is taken off for it."""
     weight = constants[op.weight]
     added = zero * constants[op.scales] * weight.reshape(len(weight), -1).sum(1)

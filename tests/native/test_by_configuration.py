@@ -31,7 +31,7 @@ def text(*rows):
 
 @pytest.fixture
 def built(plain_tools, native_cache, tmp_path):
-    """A program in a folder of its own, with two pictures and the line that it is said to have."""
+    """A program in a folder of its own, with two images and the line that it is said to have."""
     found = compiled(small(), plain_tools, native_cache)[1]
     for file in found.files:
         shutil.copy(file, tmp_path)

@@ -1,4 +1,4 @@
-"""Layers and operations beyond those of plain pictures, as Keras computes them: by the reference,
+"""Layers and operations beyond those of plain images, as Keras computes them: by the reference,
 before and after the passes, by ONNX Runtime, and by a program."""
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ FILES = {
 
 
 def job(name):
-    """With trained weights and real pictures where the whole data is here, else by seed."""
+    """With trained weights and real images where the whole data is here, else by seed."""
     workload = registry.workload(name)
     weights = str(WHOLE / "weights" / f"{FILES[name]}.npz") if WHOLE.is_dir() else ""
     made = workload.kinds["keras"](batch_size=PICTURES, seed=0, weights=weights, data="own")

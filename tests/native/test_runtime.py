@@ -112,7 +112,7 @@ def test_weights_shared_by_pictures_and_a_vector_fit_each(plain_tools, native_ca
     weight = made.constant(24, 24)
     other = made.add(ops.PadOp((0, 0, 1, 0)), made.conv(made.input, 2, 1))
     other = made.add(ops.PoolOp("max", (2, 1), (1, 1)), other)
-    other = made.add(ops.TransposeOp((2, 1, 0)), other)  # another picture of as many numbers
+    other = made.add(ops.TransposeOp((2, 1, 0)), other)  # another image of as many numbers
     flat = [made.add(ops.ReshapeOp((24,)), value) for value in (made.input, other)]
     dense = [made.add(ops.DenseOp(weight), value) for value in flat]
     dense.append(made.add(ops.DenseOp(weight), dense[0]))

@@ -106,7 +106,7 @@ def test_an_image_is_built_and_measured_in_and_its_digest_is_in_the_result(base,
         ["assay", "run", "/here/work.py:work@python", "--samples", "3"],
         mounts=[f"{ROOT}:/src:ro", f"{packages}:/packages:ro", f"{tmp_path}:/here:ro"],
         engine="buildah",
-        home=home,
+        store=home,
     )
 
     (reading,) = assay.read_results(home=home)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.bench.api import fetch_if_missing
+from assay.commands.bench.fetch import fetch_if_missing
 from assay.core import objects
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceUnavailableError

@@ -130,7 +130,7 @@ def test_a_node_that_never_becomes_ready_is_given_up_and_deleted(service):
 def test_a_node_that_was_there_is_not_touched(service):
     service.nodes[WANTED.path] = ["READY"]
 
-    with pytest.raises(UsageError, match="is there already"), tpu.node(WANTED, print):
+    with pytest.raises(UsageError, match="exists already"), tpu.node(WANTED, print):
         pass
     assert WANTED.path in service.nodes
 
@@ -153,14 +153,17 @@ def test_refusals_in_words(service, refusal, kind):
 
 def test_perfzero_s_parameters_make_a_request_unless_it_is_started():
     given = {"name": "n1", "project": "p", "zone": "us-central1-b", "size": "v3-8", "version": "tf"}
-    flags = {name: flag.default for name, flag in options.FLAGS.items()}
-    flags |= {"benchmark_methods": ("a.B.c",), "tpu_parameters": json.dumps(given)}
-    made = options.request(flags, "1h", "")
+
+    def request(parameters):
+        flags = options.PerfZeroFlags(
+            benchmark_methods=("a.B.c",), tpu_parameters=json.dumps(parameters)
+        )
+        return options.request(flags, "1h", "")
+
+    made = request(given)
     assert (made.tpu, made.setting.tpu) == (WANTED, "n1")
 
-    started = json.dumps({**given, "using_prestarted_tpu": "true"})
-    made = options.request({**flags, "tpu_parameters": started}, "1h", "")
+    made = request({**given, "using_prestarted_tpu": "true"})
     assert (made.tpu, made.setting.tpu) == (None, "n1")
     with pytest.raises(UsageError, match="is not a zone"):
-        wrong = json.dumps({**given, "zone": "$(id)"})
-        options.request({**flags, "tpu_parameters": wrong}, "1h", "")
+        request({**given, "zone": "$(id)"})

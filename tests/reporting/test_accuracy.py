@@ -32,7 +32,7 @@ def test_a_row_has_accuracy_interval_expected_and_verdict():
     table = accuracy_table([reading("net@torch:mode=infer", evaluated=5000, correct=4000)])
 
     assert table.columns == (
-        *("net", "backend", "accuracy", "95 % interval", "pictures", "expected", "verdict"),
+        *("net", "backend", "accuracy", "95 % interval", "images", "expected", "verdict"),
     )
     assert table.rows == (("net", "torch", "80.00 %", "78.87 – 81.09", "5000", "≥ 90.00", "fail"),)
 

@@ -50,7 +50,7 @@ def test_the_interval_is_that_of_the_published_examples(correct, count, low, hig
     "correct, verdict", [(4445, "pass"), (4444, "pass"), (4442, "pass"), (4441, "fail")]
 )
 def test_of_the_whole_test_split_the_value_itself_must_reach_the_floor(correct, verdict):
-    """88.88 % was expected, with a tolerance of 0.05 points: 4441.5 pictures."""
+    """88.88 % was expected, with a tolerance of 0.05 points: 4441.5 images."""
     facts = {"expected_accuracy": 88.88, "tolerance": 0.05, "expectation": "at least"}
     (check,) = summarize(result((correct,), (5000,), **facts)).checks
 

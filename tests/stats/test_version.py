@@ -1,4 +1,4 @@
-"""The version of the analysis goes up whenever a summary changes: kept ones are then made anew.
+"""The version of the analysis goes up whenever a summary changes: kept ones are then rebuilt.
 
 After a change that is meant: raise ANALYSIS in assay/core/findings.py, then write the golden file
 again with `python -m tests.stats.test_version`.

@@ -13,7 +13,7 @@ from assay.core.registry import open_store
 from assay.stores.runs import verb_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "runs"
-# ending of the run's name → the verb that made it; all but the task's plan say "run"
+# ending of the run's name → the command that made it; all but the task's plan say "run"
 VERBS = {
     "u3xh": "run",
     "4vvv": "ab",

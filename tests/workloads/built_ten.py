@@ -14,7 +14,7 @@ from assay.workloads.net import nets
 
 
 def looked_at(net: nets.Net) -> dict[str, object]:
-    """Numbers the models hold, and how far their outputs for the same picture lie apart."""
+    """Numbers the models hold, and how far their outputs for the same image lie apart."""
     weights = nets.weights(net, seed=0)
     pictures, _ = nets.batch(net, 1, seed=0)
     first = keras.config.image_data_format() == "channels_first"

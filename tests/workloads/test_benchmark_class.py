@@ -95,7 +95,7 @@ def test_metadata_is_read_without_running_the_file(read):
 
 
 class Hpvm:
-    """As HPVM has them: pictures with channels first, labels in any form."""
+    """As HPVM has them: images with channels first, labels in any form."""
 
     num_classes = 10
     labels = np.array([3, 1], np.uint32)

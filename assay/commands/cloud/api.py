@@ -6,12 +6,14 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import msgspec
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.findings import Output, Table
 from assay.core.objects import ServiceUnavailableError
+from assay.core.options import Flag, accept_old_keywords
 from assay.core.progress import ignore
 from assay.core.records import SCHEMA
 from assay.platforms.cloud.gce import Gce
@@ -27,13 +29,22 @@ from assay.platforms.cloud.provider import (
 ZONE = "us-west1-b"
 SSH = 22
 ProgressCallback = Callable[[str], None]
+Project = Annotated[
+    str,
+    Flag("Project of Google Cloud; default: $GOOGLE_CLOUD_PROJECT.", envvar="GOOGLE_CLOUD_PROJECT"),
+]
+Zone = Annotated[str, Flag("Zone it is in.")]
 
 
+@accept_old_keywords(wanted="request")
 def create_machine(
-    wanted: MachineRequest,
-    project: str,
-    zones: Sequence[str] = (ZONE,),
-    wait: float = 60.0,
+    request: MachineRequest,
+    project: Project,
+    zones: Annotated[
+        Sequence[str],
+        Flag("Repeat it: the next is tried where one has no such machine left.", flags="--zone"),
+    ] = (ZONE,),
+    wait: Annotated[float, Flag("Seconds for ssh to answer; 0: none.")] = 60.0,
     provider: Provider | None = None,
     say: ProgressCallback = ignore,
 ) -> Machine:
@@ -41,37 +52,37 @@ def create_machine(
 
     One that was made only half is deleted again.
 
-    >>> wanted = assay.MachineRequest(name="assay-me", accelerator_count=8, nvme_count=4)
-    >>> machine = assay.create_machine(wanted, "my-project", ["us-west1-b", "us-east1-c"])
+    >>> request = assay.MachineRequest(name="assay-me", accelerator_count=8, nvme_count=4)
+    >>> machine = assay.create_machine(request, "my-project", ["us-west1-b", "us-east1-c"])
     """
     cloud = provider or Gce(project)
     for zone in zones:
         check_zone(zone)
-    if wanted.nvme_count:
-        say(f"{wanted.name} has local disks: it cannot be stopped, only deleted.")
+    if request.nvme_count:
+        say(f"{request.name} has local disks: it cannot be stopped, only deleted.")
     trouble: StockoutError | None = None
     for zone in zones:
         try:
-            made = _create(cloud, wanted, zone)
+            made = _create(cloud, request, zone)
         except StockoutError as error:
             say(str(error))
             trouble = error
             continue
-        _await_ssh(made, wanted, wait, say)
+        _await_ssh(made, request, wait, say)
         return made
     raise trouble or UsageError("No zone was given.", hint=f"--zone {ZONE}")
 
 
 def machine_requests(
-    wanted: MachineRequest, project: str, zones: Sequence[str], provider: Provider | None = None
+    request: MachineRequest, project: str, zones: Sequence[str], provider: Provider | None = None
 ) -> list[dict[str, object]]:
     """What `create_machine` would send, one after the other until a zone has one."""
     cloud = provider or Gce(project)
-    return [cloud.request(wanted, check_zone(zone)) for zone in zones]
+    return [cloud.request(request, check_zone(zone)) for zone in zones]
 
 
 def machine_status(
-    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+    name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> Machine:
     """A machine as it is now."""
     found = (provider or Gce(project)).get(check_name(name), check_zone(zone))
@@ -83,7 +94,7 @@ def machine_status(
 
 
 def start_machine(
-    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+    name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> Machine:
     """Start a machine that assay has made; as it is then."""
     cloud = provider or Gce(project)
@@ -93,7 +104,7 @@ def start_machine(
 
 
 def stop_machine(
-    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+    name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> Machine:
     """Stop a machine that assay has made. One with local disks cannot be: they would be lost."""
     cloud = provider or Gce(project)
@@ -107,7 +118,7 @@ def stop_machine(
 
 
 def delete_machine(
-    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+    name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> None:
     """Delete a machine that assay has made, and its disks."""
     cloud = provider or Gce(project)
@@ -115,7 +126,7 @@ def delete_machine(
     cloud.delete(name, zone)
 
 
-def machines(project: str, provider: Provider | None = None) -> list[Machine]:
+def machines(project: Project, provider: Provider | None = None) -> list[Machine]:
     """Every machine of the project that assay has made, in all zones."""
     return (provider or Gce(project)).all()
 
@@ -137,17 +148,17 @@ def ssh_line(machine: Machine, user: str = "", key_file: str = "", internal: boo
     return shlex.join([*words, "-L", "6006:127.0.0.1:6006", place])
 
 
-def _create(cloud: Provider, wanted: MachineRequest, zone: str) -> Machine:
-    there = cloud.get(wanted.name, zone)
+def _create(cloud: Provider, request: MachineRequest, zone: str) -> Machine:
+    there = cloud.get(request.name, zone)
     if there is not None:
         raise UsageError(
-            f"{wanted.name} is there already, in {zone} ({there.status}).",
+            f"{request.name} is there already, in {zone} ({there.status}).",
             hint="Choose another --name, or use it: assay cloud status",
         )
     try:
-        return cloud.create(wanted, zone)
+        return cloud.create(request, zone)
     except AssayError as error:
-        left = _clean_up(cloud, wanted.name, zone)
+        left = _clean_up(cloud, request.name, zone)
         if left and not isinstance(error, StockoutError):
             error.hint = f"{left} {error.hint}"
         raise
@@ -165,7 +176,7 @@ def _clean_up(cloud: Provider, name: str, zone: str) -> str:
 
 
 def delete_own_machine(
-    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+    name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> Machine:
     """A machine that assay has made; any other is refused."""
     found = machine_status(name, project, zone, provider)
@@ -178,9 +189,9 @@ def delete_own_machine(
 
 
 def _await_ssh(
-    machine: Machine, wanted: MachineRequest, seconds: float, say: ProgressCallback
+    machine: Machine, request: MachineRequest, seconds: float, say: ProgressCallback
 ) -> None:
-    address = machine.internal_ip if wanted.internal_ip else machine.external_ip
+    address = machine.internal_ip if request.internal_ip else machine.external_ip
     end = time.monotonic() + seconds
     while seconds and address:
         try:

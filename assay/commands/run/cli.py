@@ -131,7 +131,7 @@ def _in_image(image: str, mounts: Sequence[str], gpus: bool, store: str | None) 
             inner += [] if skip else [word]
         else:
             skip = False
-    return run_image(image, inner, mounts, gpus, home=store)
+    return run_image(image, inner, mounts, gpus, store=store)
 
 
 def _run_plan(path: str, every: str, store: str | None, format: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.commands.bench import api
+from assay.commands.bench.fetch import fetch_if_missing
 from assay.commands.check import alerts as alerting
 from assay.commands.check import api as check
 from assay.commands.check.api import CheckReport
@@ -26,6 +27,7 @@ from assay.core.units import seconds
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import parse
 from assay.formats.perfzero.setup import downloads, repositories
+from assay.measure.git import check_out
 from assay.measure.plan import make_plan
 from assay.measure.recorder import run_cases
 from assay.platforms.sinks.records import Upload
@@ -140,7 +142,7 @@ class _PlanProgress:
             trials=part.trials,
             label=self.plan.label,
             tags=self.plan.tags,
-            home=self.home,
+            store=self.home,
         )
         yield from (benched.result for benched in trials)
 
@@ -232,10 +234,10 @@ def _cases(plan: PlanFile) -> Plan | None:
 def _set_up(part: BenchPart, folder: Path) -> None:
     """Data first, then repositories, as PerfZero does it."""
     for download in downloads(",".join(part.downloads), Path(part.data_dir)):
-        api.fetch_if_missing(download)
+        fetch_if_missing(download)
     for repository in repositories(",".join(part.repositories), folder):
         folder.mkdir(parents=True, exist_ok=True)
-        api.check_out(repository)
+        check_out(repository)
 
 
 def _setting(part: BenchPart, folder: Path) -> BenchSetting:

@@ -19,7 +19,7 @@ from assay.native.hpvm.program import build_models, compile_program
 from assay.weights.bins import file_names
 from assay.workloads.accuracy import AccuracyWorkload
 
-BATCH = 500  # pictures in a batch of HPVM's scripts, but for those below
+BATCH = 500  # images in a batch of HPVM's scripts, but for those below
 BATCHES = {
     "vgg16_cifar100": 100,
     "alexnet_imagenet": 50,
@@ -60,7 +60,7 @@ def places(workload: str, result: Result) -> HpvmPlaces:
 
 
 def translated(workload: str, params: Mapping[str, Value], result: Result, reload: bool) -> Path:
-    """The folder of sources; weights and pictures go to data_dir, or are HPVM's own already."""
+    """The folder of sources; weights and images go to data_dir, or are HPVM's own already."""
     where = places(workload, result)
     data_dir = Path(str(result.facts["weights_file"])) if reload else user_path(where.data_dir)
     flow = _network(workload, params, None if reload else data_dir)
@@ -111,7 +111,7 @@ def _check_reload(folder: Path) -> None:
             if not (folder / f"{split}_{part}.bin").is_file():
                 raise UsageError(
                     f"{folder} has no {split}_{part}.bin, which the program would read.",
-                    hint="Use keras_reload, which writes weights and pictures to data_dir.",
+                    hint="Use keras_reload, which writes weights and images to data_dir.",
                 )
 
 

@@ -107,7 +107,7 @@ def engine_for(asked: str) -> str:
 def carried_out(
     request: HpvmRequest, engine: str, home: str | None, progress: ProgressCallback
 ) -> HpvmOutcome:
-    """The model trained or loaded, and evaluated on the test pictures; then what else was asked."""
+    """The model trained or loaded, and evaluated on the test images; then what else was asked."""
     if request.compile and (lack := missing_compiler()):
         raise NotPossibleError(lack.partition(": ")[0] + ".", hint=lack.partition(": ")[2])
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
@@ -168,7 +168,7 @@ def _dumped(
 
 
 def _params(request: HpvmRequest, home: str | None) -> dict[str, str]:
-    """HPVM's own pictures are taken where they are here."""
+    """HPVM's own images are taken where they are here."""
     weights = {"weights": MODES[request.mode]} if MODES[request.mode] else {}
     hpvm = _name_in_hpvm(request.workload)
     here = any(

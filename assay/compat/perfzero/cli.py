@@ -5,61 +5,48 @@ from __future__ import annotations
 import json
 import os
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
-
-import click
+from typing import Annotated, Any
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.finish import handle_signals, status_of
 from assay.commands.bench.cli import print_trial
 from assay.compat.perfzero import options as perfzero
 from assay.compat.perfzero import run
-from assay.compat.perfzero.options import PerfZeroRequest
+from assay.compat.perfzero.options import PerfZeroFlags, PerfZeroRequest
 from assay.compat.perfzero.run import Executed
+from assay.core.options import Flag, StoreUrl
 from assay.platforms.cloud import tpu
 from assay.platforms.sinks import credentials
 
 
-def old_flag(name: str, flag: perfzero.OldFlag) -> Any:
-    """A flag of PerfZero as click's."""
-    if isinstance(flag.default, bool):
-        return options.boolean(f"--{name}", name, help=flag.help)
-    if isinstance(flag.default, tuple):
-        return click.option(f"--{name}", name, multiple=True, metavar="TEXT", help=flag.help)
-    kind = int if isinstance(flag.default, int) else str
-    shown = bool(flag.default)
-    return click.option(
-        f"--{name}", name, type=kind, default=flag.default, show_default=shown, help=flag.help
-    )
-
-
-@click.command(
+@click_command(
+    PerfZeroFlags,
+    separator="_",
     epilog="""\b
 Example:
   assay perfzero --benchmark_methods=my_pkg.bench.Resnet.benchmark_1_gpu \\
-      --git_repos='https://github.com/me/my_pkg.git;main' --python_path=my_pkg"""
+      --git_repos='https://github.com/me/my_pkg.git;main' --python_path=my_pkg""",
 )
-@options.compose(*(old_flag(name, flag) for name, flag in perfzero.FLAGS.items()))
-@click.option(
-    "--timeout",
-    default="24h",
-    show_default=True,
-    help="Limit for one run of one method (assay's own flag).",
-)
-@click.option("--python", default="", help="Virtual environment to run in (assay's own flag).")
-@options.home
-def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:
+def command(
+    keywords: Keywords,
+    *,
+    timeout: Annotated[str, Flag("Limit for one run of one method (assay's own flag).")] = "24h",
+    python: Annotated[str, Flag("Virtual environment to run in (assay's own flag).")] = "",
+    store: StoreUrl = None,
+) -> int:
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
+    flags = PerfZeroFlags(**keywords)
     request = perfzero.request(flags, timeout, python)
     with credentials.use_key(request.sinks.key), _tpu(request) as version:
-        return _run(request, version, flags["debug"], home)
+        return _run(request, version, flags.debug, store)
 
 
 def _tpu(request: PerfZeroRequest) -> AbstractContextManager[dict[str, str]]:
     return tpu.node(request.tpu, options.print_message) if request.tpu else nullcontext({})
 
 
-def _run(request: PerfZeroRequest, version: dict[str, str], debug: bool, home: str | None) -> int:
+def _run(request: PerfZeroRequest, version: dict[str, str], debug: bool, store: StoreUrl) -> int:
     prepared = run.prepare(request, lambda line: options.print_message(line))
     if version:
         prepared.site_package_info["tpu_version"] = dict(version)
@@ -72,7 +59,7 @@ def _run(request: PerfZeroRequest, version: dict[str, str], debug: bool, home: s
         options.print_message(f"warning: {sentence}")
 
     try:
-        for executed in run.execute(request, prepared, os.environ, home, print_trial, missing):
+        for executed in run.execute(request, prepared, os.environ, store, print_trial, missing):
             done.append(executed)
             _show(executed, debug)
     finally:

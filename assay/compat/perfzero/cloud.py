@@ -6,16 +6,18 @@ import getpass
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated
 
 import click
 import msgspec
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.commands.cloud import api
 from assay.commands.cloud.api import output
 from assay.core.errors import UsageError
 from assay.core.objects import ServiceUnavailableError
+from assay.core.options import Argument, Flag
 from assay.platforms.cloud.provider import MachineRequest
 
 PROJECT = "google.com:tensorflow-performance"
@@ -36,18 +38,20 @@ def machine_name(username: str) -> str:
 
 
 def request(
-    username: str,
-    accelerator_count: int,
-    accelerator_type: str,
-    cpu_min_platform: str,
-    machine_type: str,
-    image: str,
-    nvme_count: int,
-    boot_ssd_size: int,
-    internal_ip: bool,
+    username: Annotated[str, Flag("The machine is perfzero-dev-USERNAME; default: you.")] = "",
+    accelerator_count: Annotated[int, Flag("GPUs.")] = 1,
+    accelerator_type: Annotated[str, Flag("Of GPU.")] = "nvidia-tesla-v100",
+    cpu_min_platform: Annotated[str, Flag("Such as 'Intel Skylake'.")] = "",
+    machine_type: Annotated[str, Flag("Default: n1-standard-(8 for each GPU).")] = "",
+    image: Annotated[str, Flag("To boot; PerfZero's own is gone.")] = "",
+    nvme_count: Annotated[int, Flag("Local NVMe disks.", show_default=True)] = 0,
+    boot_ssd_size: Annotated[int, Flag("GB.")] = 0,
+    internal_ip: Annotated[
+        bool, Flag("Reach it by its internal address.", flags="--ssh-internal-ip")
+    ] = False,
 ) -> MachineRequest:
     """Of `create`. A bare name of an image is one of the project's own, as gcloud took it."""
-    made = MachineRequest(
+    machine = MachineRequest(
         name=machine_name(username),
         accelerator_count=accelerator_count,
         accelerator_type=accelerator_type,
@@ -58,9 +62,9 @@ def request(
         internal_ip=internal_ip,
     )
     if not image:
-        return made
+        return machine
     whole = image if "/" in image else f"global/images/{image}"
-    return msgspec.structs.replace(made, image=whole)
+    return msgspec.structs.replace(machine, image=whole)
 
 
 def check_command(command: str) -> str:
@@ -99,53 +103,40 @@ def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return ended
 
 
-REQUEST = (
-    *("accelerator_count", "accelerator_type", "cpu_min_platform", "machine_type", "image"),
-    *("nvme_count", "boot_ssd_size"),
-)
-
-
-@click.command(
+@click_command(
+    request,
+    separator="_",
     epilog="""\b
 Examples:
   assay perfzero-cloud create --project=my-project --accelerator_count=8 --nvme_count=4
   assay perfzero-cloud delete --project=my-project
-  assay perfzero-cloud list_all --project=my-project"""
-)
-@click.argument("what", metavar="COMMAND")
-@options.boolean("--debug", help="Accepted; there is nothing more to show.")
-@click.option("--project", default=PROJECT, show_default=True, help="Of Google Cloud.")
-@click.option("--username", default="", help="The machine is perfzero-dev-USERNAME; default: you.")
-@click.option("--zone", default=api.ZONE, show_default=True, help="Of Google Cloud.")
-@click.option("--ssh-internal-ip", is_flag=True, help="Reach it by its internal address.")
-@click.option("--ssh-key-file", default="", help="Key for the ssh line.")
-@click.option("--accelerator_count", type=int, default=1, show_default=True, help="GPUs.")
-@click.option("--accelerator_type", default="nvidia-tesla-v100", show_default=True, help="Of GPU.")
-@click.option("--cpu_min_platform", default="", help="Such as 'Intel Skylake'.")
-@click.option("--machine_type", default="", help="Default: n1-standard-(8 for each GPU).")
-@click.option("--image", default="", help="To boot; PerfZero's own is gone.")
-@click.option("--nvme_count", type=int, default=0, show_default=True, help="Local NVMe disks.")
-@click.option("--boot_ssd_size", type=int, default=0, help="GB.")
-@click.option("--yes", is_flag=True, help="Delete without asking (assay's own flag).")
-@click.option("--dry-run", is_flag=True, help="Print the request (assay's own flag).")
-@click.option(
-    "--clone/--no-clone",
-    default=True,
-    show_default=True,
-    help="Clone PerfZero's repository onto a new machine by ssh (assay's own flag).",
+  assay perfzero-cloud list_all --project=my-project""",
 )
 def command(
-    what: str,
-    debug: bool,
-    project: str,
+    what: Annotated[str, Argument("COMMAND")],
+    keywords: Keywords,
+    *,
+    debug: Annotated[
+        bool,
+        Flag("Accepted; there is nothing more to show.", read="truth"),
+    ] = False,
+    project: Annotated[str, Flag("Of Google Cloud.")] = PROJECT,
     username: str,
-    zone: str,
-    ssh_internal_ip: bool,
-    ssh_key_file: str,
-    yes: bool,
-    dry_run: bool,
-    clone: bool,
-    **given: Any,
+    zone: Annotated[str, Flag("Of Google Cloud.")] = api.ZONE,
+    internal_ip: bool,
+    ssh_key_file: Annotated[str, Flag("Key for the ssh line.", flags="--ssh-key-file")] = "",
+    yes: Annotated[bool, Flag("Delete without asking (assay's own flag).")] = False,
+    dry_run: Annotated[
+        bool, Flag("Print the request (assay's own flag).", flags="--dry-run")
+    ] = False,
+    clone: Annotated[
+        bool,
+        Flag(
+            "Clone PerfZero's repository onto a new machine by ssh (assay's own flag).",
+            flags="--clone/--no-clone",
+            show_default=True,
+        ),
+    ] = True,
 ) -> int:
     """COMMAND is create, start, stop, delete, status or list_all."""
     check_command(what)
@@ -161,18 +152,16 @@ def command(
         options.print_message(f"{name} is deleted")
         return 0
     if what == "create":
-        wanted = request(username, internal_ip=ssh_internal_ip, **given)
+        wanted = request(**keywords)
         if dry_run:
             printing.put_document(api.machine_requests(wanted, project, [zone]))
             return 0
-        found = api.create_machine(wanted, project, [zone], say=options.print_message)
+        machine = api.create_machine(wanted, project, [zone], say=options.print_message)
     else:
         calls = {"start": api.start_machine, "stop": api.stop_machine}
-        found = calls.get(what, api.machine_status)(name, project, zone)
-    line = api.ssh_line(found, username, ssh_key_file, ssh_internal_ip)
-    printing.show(output([found], [line]), "text")
+        machine = calls.get(what, api.machine_status)(name, project, zone)
+    line = api.ssh_line(machine, username, ssh_key_file, internal_ip)
+    printing.show(output([machine], [line]), "text")
     if what == "create" and clone:
-        prepare(
-            api.ssh_words(found, username, ssh_key_file, ssh_internal_ip), options.print_message
-        )
+        prepare(api.ssh_words(machine, username, ssh_key_file, internal_ip), options.print_message)
     return 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 
 from assay.core import units
 from assay.core.errors import UsageError
+from assay.core.options import Flag
 from assay.formats.perfzero import windows
 from assay.formats.perfzero.construct import read_arguments
 from assay.formats.perfzero.messages import BenchSetting
@@ -18,47 +19,72 @@ from assay.platforms.cloud.tpu import TpuRequest
 from assay.platforms.sinks.records import Sinks
 from assay.platforms.sinks.upload import check_sinks
 
-Flags = dict[str, Any]
+
+class PerfZeroFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """The flags, which PerfZero records in its summary; None: left out."""
+
+    use_cached_site_packages: Annotated[
+        bool, Flag("Do not update repositories that are there.", read="truth")
+    ] = False
+    gcs_downloads: Annotated[str | None, Flag("Older name of --data_downloads; fetched first.")] = (
+        None
+    )
+    git_repos: Annotated[
+        str | None, Flag("url;branch;hash,url2;… into WORKSPACE/site-packages.")
+    ] = None
+    benchmark_num_trials: Annotated[int, Flag("Number of times all methods are run.")] = 1
+    benchmark_methods: Annotated[
+        tuple[str, ...],
+        Flag("module.Class.method or module.Class.filter:REGEX; repeatable.", "TEXT"),
+    ] = ()
+    ml_framework_build_label: Annotated[str | None, Flag("Recorded in the summary.")] = None
+    execution_label: Annotated[
+        str | None, Flag("Recorded in the summary; also the label of assay's results.")
+    ] = None
+    platform_name: Annotated[str | None, Flag("Recorded in the summary: gcp, aws, …")] = None
+    system_name: Annotated[
+        str | None, Flag("Recorded in the summary: n1-standard-64-8xV100, …")
+    ] = None
+    output_gcs_url: Annotated[
+        str | None, Flag("Upload the output folder there: gs://…, s3://… or a folder.")
+    ] = None
+    scratch_gcs_url: Annotated[
+        str | None, Flag("What the class gets as output_dir, with the id added.")
+    ] = None
+    bigquery_project_name: Annotated[
+        str | None, Flag("Send each summary to BigQuery, in this project.")
+    ] = None
+    bigquery_dataset_table_name: Annotated[str | None, Flag("dataset.table")] = None
+    python_path: Annotated[
+        str | None, Flag("Folders below site-packages to import from, with commas.")
+    ] = None
+    workspace: Annotated[str, Flag("Folder for repositories and output.")] = "workspace"
+    root_data_dir: Annotated[str, Flag("Data folder, passed to the class.")] = "/data"
+    data_downloads: Annotated[
+        str | None, Flag("url;path,url2,… below --root_data_dir; archives are unpacked.")
+    ] = None
+    gcloud_key_file_url: Annotated[
+        str, Flag("Key file of Google Cloud: a path, gs://… or https://…")
+    ] = ""
+    debug: Annotated[bool, Flag("Show what the methods print.", read="truth")] = False
+    profiler_enabled_time: Annotated[str | None, Flag("begin:end,… in seconds.")] = None
+    execution_id: Annotated[
+        str | None, Flag("The name of the output folder; a time stamp by default.")
+    ] = None
+    result_upload_methods: Annotated[
+        str | None, Flag("module.function,…: each is called with the summary.")
+    ] = None
+    tpu_parameters: Annotated[str | None, Flag("JSON: name, project, zone, size, version, …")] = (
+        None
+    )
+    perfzero_constructor_args: Annotated[str, Flag("JSON: more arguments for the constructor.")] = (
+        ""
+    )
+    benchmark_class_type: Annotated[
+        str | None, Flag("tf_benchmark: the constructor gets those alone.")
+    ] = None
 
 
-class OldFlag(NamedTuple):
-    """One flag of PerfZero, with its default there (None: left out)."""
-
-    default: object
-    help: str
-
-
-FLAGS = {
-    "use_cached_site_packages": OldFlag(False, "Do not update repositories that are there."),
-    "gcs_downloads": OldFlag(None, "Older name of --data_downloads; fetched first."),
-    "git_repos": OldFlag(None, "url;branch;hash,url2;… into WORKSPACE/site-packages."),
-    "benchmark_num_trials": OldFlag(1, "Number of times all methods are run."),
-    "benchmark_methods": OldFlag(
-        (), "module.Class.method or module.Class.filter:REGEX; repeatable."
-    ),
-    "ml_framework_build_label": OldFlag(None, "Recorded in the summary."),
-    "execution_label": OldFlag(None, "Recorded in the summary; also the label of assay's results."),
-    "platform_name": OldFlag(None, "Recorded in the summary: gcp, aws, …"),
-    "system_name": OldFlag(None, "Recorded in the summary: n1-standard-64-8xV100, …"),
-    "output_gcs_url": OldFlag(None, "Upload the output folder there: gs://…, s3://… or a folder."),
-    "scratch_gcs_url": OldFlag(None, "What the class gets as output_dir, with the id added."),
-    "bigquery_project_name": OldFlag(None, "Send each summary to BigQuery, in this project."),
-    "bigquery_dataset_table_name": OldFlag(None, "dataset.table"),
-    "python_path": OldFlag(None, "Folders below site-packages to import from, with commas."),
-    "workspace": OldFlag("workspace", "Folder for repositories and output."),
-    "root_data_dir": OldFlag("/data", "Data folder, passed to the class."),
-    "data_downloads": OldFlag(
-        None, "url;path,url2,… below --root_data_dir; archives are unpacked."
-    ),
-    "gcloud_key_file_url": OldFlag("", "Key file of Google Cloud: a path, gs://… or https://…"),
-    "debug": OldFlag(False, "Show what the methods print."),
-    "profiler_enabled_time": OldFlag(None, "begin:end,… in seconds."),
-    "execution_id": OldFlag(None, "The name of the output folder; a time stamp by default."),
-    "result_upload_methods": OldFlag(None, "module.function,…: each is called with the summary."),
-    "tpu_parameters": OldFlag(None, "JSON: name, project, zone, size, version, …"),
-    "perfzero_constructor_args": OldFlag("", "JSON: more arguments for the constructor."),
-    "benchmark_class_type": OldFlag(None, "tf_benchmark: the constructor gets those alone."),
-}
 _TPU_KEYS = ("name", "project", "zone", "size", "version")
 # PerfZero sent what was meant for these datasets to tables of its own
 _REDIRECTED = {
@@ -67,10 +93,19 @@ _REDIRECTED = {
 }
 
 
+def set_flags(flags: PerfZeroFlags) -> dict[str, Any]:
+    """Those that have a value, by name: what the summary records."""
+    return {
+        name: value
+        for name, value in msgspec.structs.asdict(flags).items()
+        if value not in (None, ())
+    }
+
+
 class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that the flags ask for, checked."""
 
-    flags: Flags
+    flags: PerfZeroFlags
     methods: tuple[str, ...]
     workspace: Path
     setting: BenchSetting
@@ -81,33 +116,33 @@ class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
     tpu: TpuRequest | None = None  # to be made, and deleted at the end
 
 
-def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
+def request(flags: PerfZeroFlags, timeout: str, python: str) -> PerfZeroRequest:
     """Every mistake in the flags is found here, before anything is fetched or run."""
-    workspace = Path(flags["workspace"]).absolute()
-    methods = tuple(name for text in flags["benchmark_methods"] for name in split(text))
+    workspace = Path(flags.workspace).absolute()
+    methods = tuple(name for text in flags.benchmark_methods for name in split(text))
     if not methods:
         raise UsageError(
             "No benchmark method was given.", hint="--benchmark_methods=module.Class.method"
         )
     _check_amounts(flags, timeout)
     sinks = _sinks(flags)
-    root = Path(flags["root_data_dir"])
-    wanted = [*downloads(flags["gcs_downloads"] or "", root)]
+    root = Path(flags.root_data_dir)
+    wanted = [*downloads(flags.gcs_downloads or "", root)]
     return PerfZeroRequest(
-        flags={name: flags[name] for name in FLAGS if flags[name] not in (None, ())},
+        flags=flags,
         methods=methods,
         workspace=workspace,
         setting=_setting(flags, workspace, units.seconds(timeout), python),
-        repositories=tuple(repositories(flags["git_repos"] or "", workspace / "site-packages")),
-        downloads=(*wanted, *downloads(flags["data_downloads"] or "", root)),
-        hooks=tuple(_words(flags["result_upload_methods"])),
+        repositories=tuple(repositories(flags.git_repos or "", workspace / "site-packages")),
+        downloads=(*wanted, *downloads(flags.data_downloads or "", root)),
+        hooks=tuple(_words(flags.result_upload_methods)),
         sinks=sinks,
-        tpu=_tpu_request(flags["tpu_parameters"]),
+        tpu=_tpu_request(flags.tpu_parameters),
     )
 
 
-def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> BenchSetting:
-    kind = flags["benchmark_class_type"]
+def _setting(flags: PerfZeroFlags, workspace: Path, timeout: float, python: str) -> BenchSetting:
+    kind = flags.benchmark_class_type
     if kind not in (None, "", "tf_benchmark"):
         raise UsageError(
             f"--benchmark_class_type is {kind}, which is not known.", hint="tf_benchmark, or none."
@@ -115,14 +150,14 @@ def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> Benc
     site_packages = workspace / "site-packages"
     return BenchSetting(
         python=python,
-        python_path=tuple(str(site_packages / path) for path in _words(flags["python_path"])),
-        root_data_dir=flags["root_data_dir"],
-        tpu=_tpu(flags["tpu_parameters"]),
+        python_path=tuple(str(site_packages / path) for path in _words(flags.python_path)),
+        root_data_dir=flags.root_data_dir,
+        tpu=_tpu(flags.tpu_parameters),
         constructor_args=read_arguments(
-            flags["perfzero_constructor_args"], "--perfzero_constructor_args"
+            flags.perfzero_constructor_args, "--perfzero_constructor_args"
         ),
         plain=bool(kind),
-        windows=windows.parse(flags["profiler_enabled_time"] or ""),
+        windows=windows.parse(flags.profiler_enabled_time or ""),
         timeout=timeout,
     )
 
@@ -152,10 +187,10 @@ def _tpu_request(text: str | None) -> TpuRequest | None:
     return TpuRequest(**named, version_id=version_id, started=started)
 
 
-def _check_amounts(flags: Flags, timeout: str) -> None:
-    if flags["benchmark_num_trials"] < 1:
+def _check_amounts(flags: PerfZeroFlags, timeout: str) -> None:
+    if flags.benchmark_num_trials < 1:
         raise UsageError(
-            f"trials is {flags['benchmark_num_trials']}, but has to be 1 or more.",
+            f"trials is {flags.benchmark_num_trials}, but has to be 1 or more.",
             hint="--benchmark_num_trials=1",
         )
     if units.seconds(timeout) <= 0:
@@ -164,9 +199,9 @@ def _check_amounts(flags: Flags, timeout: str) -> None:
         )
 
 
-def _sinks(flags: Flags) -> Sinks:
+def _sinks(flags: PerfZeroFlags) -> Sinks:
     """Where summaries and files go; a wrong place is refused before anything is run."""
-    project, table = flags["bigquery_project_name"], flags["bigquery_dataset_table_name"]
+    project, table = flags.bigquery_project_name, flags.bigquery_dataset_table_name
     if bool(project) != bool(table):
         raise UsageError(
             "Only one of --bigquery_project_name and --bigquery_dataset_table_name was given.",
@@ -179,8 +214,8 @@ def _sinks(flags: Flags) -> Sinks:
     found = Sinks(
         bigquery=f"{project}:{table}" if table else "",
         table="perfzero",
-        objects=flags["output_gcs_url"] or "",
-        key=flags["gcloud_key_file_url"] or "",
+        objects=flags.output_gcs_url or "",
+        key=flags.gcloud_key_file_url or "",
     )
     check_sinks(found)
     return found

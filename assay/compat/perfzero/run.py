@@ -16,12 +16,16 @@ import msgspec
 
 import assay
 from assay.commands.bench import api
-from assay.compat.perfzero.options import PerfZeroRequest
+from assay.commands.bench.fetch import fetch_if_missing
+from assay.compat.perfzero.options import PerfZeroRequest, set_flags
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_atomic
+from assay.core.redaction import safe_text
+from assay.core.settings import Home
 from assay.formats.perfzero.messages import BenchResult
 from assay.formats.perfzero.summary import Execution, env_vars, summary
+from assay.measure import git
 from assay.platforms.sinks import upload
 
 SayCallback = Callable[[str], None]
@@ -60,14 +64,14 @@ def prepare(request: PerfZeroRequest, report: SayCallback) -> Prepared:
     seconds: dict[str, float] = {}
     begun = time.monotonic()
     for download in request.downloads:
-        fetched = api.fetch_if_missing(download, _progress(report))
+        fetched = fetch_if_missing(download, _progress(report))
         report(f"{download.path} {'is there now' if fetched else 'was there already'}")
     seconds["download_data"], begun = time.monotonic() - begun, time.monotonic()
-    cached = bool(request.flags.get("use_cached_site_packages"))
+    cached = request.flags.use_cached_site_packages
     info = {}
     for repository in request.repositories:
         repository.folder.parent.mkdir(parents=True, exist_ok=True)
-        info[repository.name] = api.check_out(repository, cached)
+        info[repository.name] = git.check_out(repository, cached)
         if info[repository.name].get("dirty"):
             report(f"{repository.folder} has edits: it is used as it is, and recorded as dirty")
     seconds["checkout_repository"] = time.monotonic() - begun
@@ -78,7 +82,7 @@ def execute(
     request: PerfZeroRequest,
     prepared: Prepared,
     variables: Mapping[str, str],
-    home: str | None,
+    store: Home,
     progress: Callable[..., None],
     missing: SayCallback,
 ) -> Iterator[Executed]:
@@ -87,9 +91,9 @@ def execute(
     found = api.bench(
         *request.methods,
         setting=request.setting,
-        trials=request.flags["benchmark_num_trials"],
-        label=request.flags.get("execution_label", ""),
-        home=home,
+        trials=request.flags.benchmark_num_trials,
+        label=request.flags.execution_label or "",
+        store=store,
         progress=progress,
         outputs=outputs,
         missing=missing,
@@ -100,7 +104,7 @@ def execute(
         document = summary(benched, _execution(request, prepared, folder.name, variables))
         _write(folder, benched, document)
         problems = [p for hook in request.hooks if (p := _call(hook, folder, request))]
-        problems += _uploaded(document, folder, request, home)
+        problems += _uploaded(document, folder, request, store)
         seconds = {
             "class_initialization": benched.answer.initialization,
             "method_execution": benched.answer.execution,
@@ -114,8 +118,8 @@ class _Outputs:
 
     def __init__(self, request: PerfZeroRequest) -> None:
         self._root = request.workspace / "output"
-        self._id = _checked_id(request.flags.get("execution_id", ""))
-        self._scratch = request.flags.get("scratch_gcs_url", "").rstrip("/")
+        self._id = _checked_id(request.flags.execution_id or "")
+        self._scratch = (request.flags.scratch_gcs_url or "").rstrip("/")
 
     def __call__(self, case: Path) -> tuple[Path, str]:
         wanted = self._id or datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
@@ -152,18 +156,25 @@ def _checked_id(text: str) -> str:
 def _execution(
     request: PerfZeroRequest, prepared: Prepared, name: str, variables: Mapping[str, str]
 ) -> Execution:
-    flags = request.flags
+    flags = set_flags(request.flags)
     known = ("execution_label", "ml_framework_build_label", "platform_name", "system_name")
     return Execution(
         execution_id=name,
         tpu=request.setting.tpu is not None,
         env_vars=env_vars(variables),
-        flags=api.safe_flags(flags),
+        flags=safe_flags(flags),
         harness_info=prepared.harness_info,
         site_package_info=prepared.site_package_info,
         output_url=f"{request.sinks.objects.rstrip('/')}/{name}/" if request.sinks.objects else "",
         **{field: flags.get(field) for field in known},
     )
+
+
+def safe_flags(flags: Mapping[str, object]) -> dict[str, object]:
+    """Without passwords in URLs, and whatever else looks secret."""
+    return {
+        name: safe_text(value) if isinstance(value, str) else value for name, value in flags.items()
+    }
 
 
 def _write(folder: Path, benched: BenchResult, document: dict[str, Any]) -> None:
@@ -201,12 +212,12 @@ def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:
 
 
 def _uploaded(
-    document: dict[str, Any], folder: Path, request: PerfZeroRequest, home: str | None
+    document: dict[str, Any], folder: Path, request: PerfZeroRequest, store: Home
 ) -> list[str]:
     """What did not arrive, which `assay upload --pending` sends later."""
     if not (request.sinks.bigquery or request.sinks.objects):
         return []
-    sent = upload.send_summary(document, folder, request.sinks, home)
+    sent = upload.send_summary(document, folder, request.sinks, store)
     return [one.line for one in sent.uploads if not one.arrived]
 
 
@@ -216,7 +227,7 @@ def _harness() -> dict[str, Any]:
     if not (folder / ".git").exists():
         return {}
     try:
-        return dict(api.checkout_info(folder))
+        return dict(git.info(folder))
     except AssayError:
         return {}
 

@@ -8,71 +8,84 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import click
+import msgspec
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.commands import image
-from assay.commands.bench import api
-from assay.compat.perfzero.cli import old_flag
-from assay.compat.perfzero.options import Flags, OldFlag
+from assay.commands.bench.fetch import fetch_if_missing
 from assay.core.corrupt import explain_write_errors
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
+from assay.core.options import Flag
 from assay.formats.perfzero.setup import Download
 from assay.platforms.images import engines
 from assay.platforms.images.recipes import ImageRequest
 from assay.platforms.sinks import credentials
 
 TEMPLATE = "assay"  # in place of a Dockerfile of PerfZero's checkout, which is not here
-FLAGS = {
-    "dockerfile_path": OldFlag(TEMPLATE, "A Dockerfile, an image as *.tar.gz, or '' for none."),
-    "workspace": OldFlag("workspace", "Folder for what is fetched."),
-    "gcloud_key_file_url": OldFlag("", "Key file of Google Cloud, for gs:// URLs."),
-    "root_data_dir": OldFlag("/data", "Where a drive of local SSDs is mounted."),
-    "gce_nvme_raid": OldFlag(None, "Not empty: all local NVMe disks become one drive there."),
-    "tensorflow_pip_spec": OldFlag(None, "Package, package==version, or a wheel (path, gs://…)."),
-    "extra_pip_specs": OldFlag("", "More packages, by semicolons."),
-    "docker_tag": OldFlag("perfzero/tensorflow", "Name of the image."),
-    "site_package_downloads": OldFlag("", "dir:name,… folders copied to WORKSPACE/site-packages."),
-    "extra_docker_build_args": OldFlag((), "NAME=VALUE for the Dockerfile; repeatable."),
-}
 _NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of a folder in site-packages
 Say = Callable[[str], None]
 
 
-def set_up(flags: Flags, engine: str, dry_run: bool, say: Say) -> dict[str, float]:
+class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be set up; the fields are PerfZero's flags."""
+
+    dockerfile_path: Annotated[str, Flag("A Dockerfile, an image as *.tar.gz, or '' for none.")] = (
+        "assay"
+    )
+    workspace: Annotated[str, Flag("Folder for what is fetched.")] = "workspace"
+    gcloud_key_file_url: Annotated[str, Flag("Key file of Google Cloud, for gs:// URLs.")] = ""
+    root_data_dir: Annotated[str, Flag("Where a drive of local SSDs is mounted.")] = "/data"
+    gce_nvme_raid: Annotated[
+        str | None, Flag("Not empty: all local NVMe disks become one drive there.")
+    ] = None
+    tensorflow_pip_spec: Annotated[
+        str | None, Flag("Package, package==version, or a wheel (path, gs://…).")
+    ] = None
+    extra_pip_specs: Annotated[str, Flag("More packages, by semicolons.")] = ""
+    docker_tag: Annotated[str, Flag("Name of the image.")] = "perfzero/tensorflow"
+    site_package_downloads: Annotated[
+        str, Flag("dir:name,… folders copied to WORKSPACE/site-packages.")
+    ] = ""
+    extra_docker_build_args: Annotated[
+        tuple[str, ...], Flag("NAME=VALUE for the Dockerfile; repeatable.", "TEXT")
+    ] = ()
+
+
+def set_up(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> dict[str, float]:
     """Everything the flags ask for; the seconds each part took, under PerfZero's names."""
-    _check(flags)
+    _check(request)
     seconds: dict[str, float] = {}
-    for source, target in site_packages(flags):
+    for source, target in site_packages(request):
         say(f"{source} is copied to {target}")
         if not dry_run:
             _copy(source, target)
-    with credentials.use_key(flags["gcloud_key_file_url"] or ""):
-        if flags["gce_nvme_raid"]:
-            seconds["create_drive"] = _timed(lambda: _drive(flags["root_data_dir"], dry_run, say))
-        path = flags["dockerfile_path"]
+    with credentials.use_key(request.gcloud_key_file_url or ""):
+        if request.gce_nvme_raid:
+            seconds["create_drive"] = _timed(lambda: _drive(request.root_data_dir, dry_run, say))
+        path = request.dockerfile_path
         if path.endswith(".tar.gz"):
-            seconds["load_docker"] = _timed(lambda: _load(flags, engine, dry_run, say))
+            seconds["load_docker"] = _timed(lambda: _load(request, engine, dry_run, say))
         elif path:
-            seconds["build_docker"] = _timed(lambda: _build(flags, engine, dry_run, say))
+            seconds["build_docker"] = _timed(lambda: _build(request, engine, dry_run, say))
     return seconds
 
 
-def specs(flags: Flags) -> tuple[str, ...]:
+def specs(request: SetupRequest) -> tuple[str, ...]:
     """PerfZero lost the semicolons, and so made one word of two packages."""
-    named = [flags["tensorflow_pip_spec"]] if flags["tensorflow_pip_spec"] else []
-    more = (flags["extra_pip_specs"] or "").replace(";", " ").split()
+    named = [request.tensorflow_pip_spec] if request.tensorflow_pip_spec else []
+    more = (request.extra_pip_specs or "").replace(";", " ").split()
     return (*named, *more)
 
 
-def site_packages(flags: Flags) -> list[tuple[Path, Path]]:
+def site_packages(request: SetupRequest) -> list[tuple[Path, Path]]:
     """Folders, and where `assay perfzero` finds them by --python_path."""
     found = []
-    place = user_path(flags["workspace"]).absolute() / "site-packages"
-    for text in filter(None, (flags["site_package_downloads"] or "").split(",")):
+    place = user_path(request.workspace).absolute() / "site-packages"
+    for text in filter(None, (request.site_package_downloads or "").split(",")):
         folder, _, name = text.rpartition(":")
         if not _NAME.fullmatch(name) or not user_path(folder or ".missing").is_dir():
             raise UsageError(
@@ -96,15 +109,15 @@ def drive_commands(devices: list[str], place: str) -> list[list[str]]:
     ]
 
 
-def _check(flags: Flags) -> None:
-    engines.check_tag(flags["docker_tag"])
-    for argument in flags["extra_docker_build_args"]:
+def _check(request: SetupRequest) -> None:
+    engines.check_tag(request.docker_tag)
+    for argument in request.extra_docker_build_args:
         if "=" not in argument or argument.startswith("-"):
             raise UsageError(
                 f"--extra_docker_build_args got '{argument}'.", hint="It takes NAME=VALUE."
             )
-    site_packages(flags)
-    path = flags["dockerfile_path"]
+    site_packages(request)
+    path = request.dockerfile_path
     if path and path != TEMPLATE and not path.endswith(".tar.gz") and not Path(path).is_file():
         raise UsageError(
             f"There is no Dockerfile {path}.",
@@ -112,39 +125,39 @@ def _check(flags: Flags) -> None:
         )
 
 
-def _build(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
-    path = flags["dockerfile_path"]
+def _build(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
+    path = request.dockerfile_path
     if path == TEMPLATE:
-        request = ImageRequest(frameworks=("tensorflow",), specs=specs(flags))
+        wanted = ImageRequest(frameworks=("tensorflow",), specs=specs(request))
         if dry_run:
-            say(image.image_files(request)["Containerfile"])
+            say(image.image_files(wanted)["Containerfile"])
         else:
-            say(f"{flags['docker_tag']}: {image.build_image(request, flags['docker_tag'], engine)}")
+            say(f"{request.docker_tag}: {image.build_image(wanted, request.docker_tag, engine)}")
         return
     given = (
-        f"tensorflow_pip_spec={flags['tensorflow_pip_spec'] or ''}",
+        f"tensorflow_pip_spec={request.tensorflow_pip_spec or ''}",
         "local_tensorflow_pip_spec=EMPTY",
-        f"extra_pip_specs={' '.join(specs(flags)[1:])}",
-        *flags["extra_docker_build_args"],
+        f"extra_pip_specs={' '.join(specs(request)[1:])}",
+        *request.extra_docker_build_args,
     )
     chosen = engines.find(engine) if not dry_run else engine or "docker"
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare)
         (folder / "Dockerfile").write_bytes(user_path(path).read_bytes())
-        words = engines.build_words(chosen, flags["docker_tag"], folder, given, "Dockerfile")
+        words = engines.build_words(chosen, request.docker_tag, folder, given, "Dockerfile")
         say(" ".join(words)) if dry_run else engines.ask(words)
 
 
-def _load(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
-    url = flags["dockerfile_path"]
-    archive = Path(flags["workspace"]).absolute() / url.rpartition("/")[2]
+def _load(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
+    url = request.dockerfile_path
+    archive = Path(request.workspace).absolute() / url.rpartition("/")[2]
     chosen = engines.find(engine) if not dry_run else engine or "docker"
     if dry_run:
         say(f"{chosen} load -i {archive}")
         return
     local = Path(url).is_file()
     if not local:
-        api.fetch_if_missing(Download(url=url, path=archive))
+        fetch_if_missing(Download(url=url, path=archive))
     engines.load(chosen, Path(url) if local else archive)
 
 
@@ -191,20 +204,26 @@ def _timed(work: Callable[[], Any]) -> float:
     return time.monotonic() - begun
 
 
-@click.command(
+@click_command(
+    SetupRequest,
+    separator="_",
     epilog="""\b
 Examples:
   assay perfzero-setup --tensorflow_pip_spec=tensorflow==2.21.0 --docker_tag=perfzero/tf
   assay perfzero-setup --dockerfile_path=gs://my-bucket/image.tar.gz
-  assay perfzero-setup --tensorflow_pip_spec=tf-nightly --dry-run"""
+  assay perfzero-setup --tensorflow_pip_spec=tf-nightly --dry-run""",
 )
-@options.compose(*(old_flag(name, flag) for name, flag in FLAGS.items()))
-@click.option("--engine", default="", metavar="docker|podman|buildah", help="assay's own flag.")
-@click.option("--dry-run", is_flag=True, help="Print what would be done (assay's own flag).")
-def command(engine: str, dry_run: bool, **flags: Any) -> int:
+def command(
+    keywords: Keywords,
+    *,
+    engine: Annotated[str, Flag("assay's own flag.", "docker|podman|buildah")] = "",
+    dry_run: Annotated[
+        bool, Flag("Print what would be done (assay's own flag).", flags="--dry-run")
+    ] = False,
+) -> int:
     """Build or load the image that PerfZero's benchmarks run in; make a drive of local disks."""
     say = printing.put if dry_run else options.print_message
-    seconds = set_up(flags, engine, dry_run, say)
+    seconds = set_up(SetupRequest(**keywords), engine, dry_run, say)
     options.print_message("Setup time in seconds by operation:")
     printing.put_document(seconds)
     return 0

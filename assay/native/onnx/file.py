@@ -68,7 +68,7 @@ def _graph(graph: Graph) -> Message:
 
 
 def _floats(graph: Graph, writer: Writer) -> dict[str, str]:
-    """Inputs of whole numbers that are computed with, by their names as floats."""
+    """Inputs of integers that are computed with, by their names as floats."""
     readers = graph.readers()
     return {
         value.name: writer.add(

@@ -28,7 +28,7 @@ def _held(model: Importing, node: OnnxOp, part: str, values: Array | None) -> st
 
 
 def _picture(model: Importing, node: OnnxOp) -> str:
-    """Its input as a picture; what has one axis beside its channels is one row of pixels."""
+    """Its input as an image; what has one axis beside its channels is one row of pixels."""
     value = model.values[node.inputs[0]]
     shape = model.shape(value)
     if len(shape) == 2:
@@ -130,7 +130,7 @@ def _pool(kind: Any) -> Callable[[Importing, OnnxOp], str]:
 def _up(
     node: OnnxOp, shape: Shape, window: ops.Pair, strides: ops.Pair, pads: ops.Pads
 ) -> ops.Pads:
-    """Padding at the end, so that a window that begins inside the picture is counted."""
+    """Padding at the end, so that a window that begins inside the image is counted."""
     found = list(pads)
     for axis in (0, 1):
         whole = shape[1 + axis] + pads[axis] + pads[2 + axis]

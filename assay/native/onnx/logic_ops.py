@@ -1,4 +1,4 @@
-"""Operators of ONNX on whole numbers, and on what is true or false: both are kept as floats."""
+"""Operators of ONNX on integers, and on what is true or false: both are kept as floats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.native.onnx.read import Importing, item_axis, refused
 Handler = Callable[[Importing, OnnxOp], str]
 _FLOATS, _INTEGERS, _TRUTH = {1, 10, 11}, {6, 7}, 9  # of TensorProto.DataType
 
-# What gives whole numbers of whole numbers; Div does too, and is another operation then.
+# What gives integers of integers; Div does too, and is another operation then.
 _MOVING = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Concat", "Slice", "Split", "Gather"}
 _MOVING |= {"Expand", "Identity", "Flatten", "GatherElements"}
 _EXACT = {"Add", "Sub", "Mul", "Neg", "Abs", "Max", "Min", "CumSum", "Sum", "Where", "ReduceSum"}
@@ -22,7 +22,7 @@ _TRUE_OR_FALSE = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "
 
 
 def note_whole(model: Importing, node: OnnxOp) -> None:
-    """Remember that a node's outputs are whole numbers, where they are."""
+    """Remember that a node's outputs are integers, where they are."""
     casts = node.kind == "Cast" and node.attributes["to"] in (*_INTEGERS, _TRUTH)
     known = (model.known[name] for name in node.inputs if name in model.known)
     of_whole = all(name in model.whole for name in node.inputs if name in model.values) and all(
@@ -78,7 +78,7 @@ def _not(model: Importing, node: OnnxOp, value: str = "") -> str:
 
 
 def _running_sum(model: Importing, node: OnnxOp) -> str:
-    """A product with a triangle of ones: exact for whole numbers, and only for those."""
+    """A product with a triangle of ones: exact for integers, and only for those."""
     name = node.inputs[0]
     shape = model.shape(model.values[name])
     axis = item_axis(node, int(model.known[node.inputs[1]].item()), len(shape))

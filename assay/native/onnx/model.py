@@ -132,7 +132,7 @@ def _attribute(data: bytes, path: Path) -> tuple[str, Any]:
 
 
 def _numbers(values: list[Any], packed: str) -> Iterator[Any]:
-    """One by one, or many packed into bytes: floats, or whole numbers where `packed` is ""."""
+    """One by one, or many packed into bytes: floats, or integers where `packed` is ""."""
     for value in values:
         if not isinstance(value, bytes):
             yield value

@@ -35,6 +35,25 @@ def read_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> Gr
     return Importing(read_model(path), shapes or {}).graph()
 
 
+class ImportedModel(msgspec.Struct, frozen=True):
+    """The graph of an ONNX file, and how its inputs and outputs relate to those of the file."""
+
+    graph: Graph
+    batched: bool = True  # False: the file has no batch; an item of the graph is a whole input
+
+    def batches(self, arrays: Sequence[Array]) -> list[Array]:
+        """Inputs of the file as those of the graph."""
+        return [array if self.batched else array[None] for array in arrays]
+
+    def in_file_shape(self, outputs: Sequence[Array]) -> list[Array]:
+        """Outputs of the graph as those of the file."""
+        return [output if self.batched else output[0] for output in outputs]
+
+
+def import_model(model: OnnxModel, shapes: Mapping[str, Shape] | None = None) -> ImportedModel:
+    return ImportedModel(Importing(model, shapes or {}).graph())
+
+
 class BatchPlace(msgspec.Struct, frozen=True):
     """Where a value of the file has its batch."""
 
@@ -52,7 +71,7 @@ class Importing:
         self.model, self.building, self._shapes = model, GraphBuilder(), shapes
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
-        self.whole: set[str] = set()  # names of values that are whole numbers, or true and false
+        self.whole: set[str] = set()  # names of values that are integers, or true and false
         self.places: dict[str, BatchPlace] = {}  # of batches that are not the first axis by itself
         self.batch = 0  # of the inputs, where the file fixes it
 

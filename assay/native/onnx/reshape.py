@@ -1,6 +1,6 @@
 """Reshapes, whose batch may be joined with other axes: tokens or windows of all items in one row.
 
-torch's exporters write `x.view(-1, size)` around products, and windows of a picture as more items.
+torch's exporters write `x.view(-1, size)` around products, and windows of an image as more items.
 Such a value is (batch * k, …) in the file and (k, …) for an item here.
 """
 

@@ -15,7 +15,7 @@ from assay.native.onnx.resize import resize
 
 
 def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int] | None:
-    """Whole numbers that newer files have as an input and older ones as an attribute."""
+    """Integers that newer files have as an input and older ones as an attribute."""
     if which < len(node.inputs) and node.inputs[which]:
         if node.inputs[which] not in model.known:
             raise refused(node, f"its {name} are computed from what is only known when it runs")

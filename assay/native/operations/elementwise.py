@@ -54,6 +54,19 @@ _PLAIN: dict[str, tuple[str, dict[str, Attribute]]] = {
     "erf": ("Erf", {}),
     "sin": ("Sin", {}),
     "cos": ("Cos", {}),
+    "floor": ("Floor", {}),
+    "ceil": ("Ceil", {}),
+    "round": ("Round", {}),
+    "sign": ("Sign", {}),
+    "tan": ("Tan", {}),
+    "asin": ("Asin", {}),
+    "acos": ("Acos", {}),
+    "atan": ("Atan", {}),
+    "sinh": ("Sinh", {}),
+    "cosh": ("Cosh", {}),
+    "asinh": ("Asinh", {}),
+    "acosh": ("Acosh", {}),
+    "atanh": ("Atanh", {}),
 }
 
 
@@ -70,6 +83,11 @@ def _onnx_activation(
         writer.add("Mul", value, gate, output=output)
     elif op.kind == "square":
         writer.add("Mul", value, value, output=output)
+    elif op.kind == "truncate":
+        size = writer.add("Abs", value, output=writer.unused(f"{output}/size"))
+        whole = writer.add("Floor", size, output=writer.unused(f"{output}/whole"))
+        sign = writer.add("Sign", value, output=writer.unused(f"{output}/sign"))
+        writer.add("Mul", whole, sign, output=output)
     elif op.kind == "clip":
         bounds = [writer.constant(f"{output}/bound", np.float32(n)) for n in (op.alpha, op.limit)]
         writer.add("Clip", value, *bounds, output=output)
@@ -107,6 +125,8 @@ _NUMPY: dict[str, Callable[[Array, Array], Array]] = {
     "minimum": np.minimum,
     "divide": np.divide,
     "mask": lambda first, second: np.where(np.isnan(second), first, second),
+    "where": lambda first, second: np.where(second != 0, first, first.dtype.type(-0.0)),
+    "remainder": np.fmod,
     "power": np.power,
     "equal": lambda first, second: (first == second).astype(first.dtype),
     "less": lambda first, second: (first < second).astype(first.dtype),
@@ -132,6 +152,13 @@ def _onnx_binary(op: ops.BinaryOp, writer: Writer, node: Node, shapes: Sequence[
     if op.kind == "mask":
         open_ = writer.add("IsNaN", node.inputs[1], output=writer.unused(f"{node.output}/open"))
         writer.add("Where", open_, *node.inputs, output=node.output)
+    elif op.kind == "where":
+        condition = writer.unused(f"{node.output}/condition")
+        writer.add("Cast", node.inputs[1], output=condition, to=9)
+        zero = writer.constant(f"{node.output}/zero", np.float32(-0.0))
+        writer.add("Where", condition, node.inputs[0], zero, output=node.output)
+    elif op.kind == "remainder":
+        writer.add("Mod", *node.inputs, output=node.output, fmod=1)
     elif op.kind in _COMPARISONS:
         truth = writer.unused(f"{node.output}/truth")
         writer.add(_COMPARISONS[op.kind], *node.inputs, output=truth)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.core.errors import AssayError
 from assay.native import ops
 from assay.native.operations.definition import (
     Array,
@@ -205,8 +206,22 @@ def _embedding_shape(op: ops.EmbeddingOp, shapes: Sequence[Shape], constants: Co
 
 
 def _embedding(op: ops.EmbeddingOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    table = constants[op.weight]
-    rows: Array = table[np.clip(inputs[0].astype(np.int64), 0, len(table) - 1)]
+    table, indices = constants[op.weight], inputs[0]
+    if op.checked:
+        return _checked_rows(table, indices)
+    rows: Array = table[np.clip(indices.astype(np.int64), 0, len(table) - 1)]
+    return rows
+
+
+def _checked_rows(table: Array, indices: Array) -> Array:
+    wrong = ~((indices >= -len(table)) & (indices < len(table)))
+    if wrong.any():
+        raise AssayError(
+            f"The index {indices[wrong].flat[0]:.0f} is out of range: the table of this layer has "
+            f"{len(table)} rows.",
+            hint="Check the inputs of the model.",
+        )
+    rows: Array = table[indices.astype(np.int64)]
     return rows
 
 
@@ -217,6 +232,7 @@ def _emit_embedding(op: ops.EmbeddingOp, emitter: Emitter, node: Node) -> str:
     flat = value if len(node.shape) == 2 else f"net.reshape({value}, {sizes((count,))})"
     table = f"{emitter.constant(op.weight)}, {rows}"
     call = f"net.embedding({flat}, {sizes((count, length))}, {table})"
+    call += ".checked()" if op.checked else ""
     return call if len(node.shape) == 2 else f"net.reshape({call}, {sizes(node.shape)})"
 
 
@@ -228,7 +244,40 @@ def _onnx_embedding(
     writer.add("Gather", op.weight, indices, output=node.output, axis=0)
 
 
+def _gather_shape(op: ops.GatherOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    expect_inputs(op, shapes, 2)
+    table, indices = shapes
+    expect(len(table) == 2, f"a table of {table}, but (rows, size) is needed")
+    expect(len(indices) == 1, f"indices of {indices}, but (count,) is needed")
+    return (indices[0], table[1])
+
+
+def _gather(op: ops.GatherOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    batch = max(map(len, inputs))
+    tables, indices = (np.broadcast_to(each, (batch, *each.shape[1:])) for each in inputs)
+    return np.stack([_checked_rows(*pair) for pair in zip(tables, indices, strict=True)])
+
+
+def _emit_gather(op: ops.GatherOp, emitter: Emitter, node: Node) -> str:
+    return f"net.gather({emitter.read(node)}, {emitter.read(node, 1)}, {sizes(node.shape)})"
+
+
+def _onnx_gather(op: ops.GatherOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
+    """Along rows of each item, by indices repeated for each column."""
+    table, values = node.inputs
+    integers = writer.add("Cast", values, output=writer.unused(f"{node.output}/whole"), to=7)
+    last = writer.constant(f"{node.output}/last", np.array([2], np.int64))
+    column = writer.unused(f"{node.output}/column")
+    writer.add("Unsqueeze", integers, last, output=column)
+    repeats = writer.constant(f"{node.output}/repeats", np.array([1, 1, shapes[0][1]], np.int64))
+    whole = writer.add("Tile", column, repeats, output=writer.unused(f"{node.output}/indices"))
+    writer.add("GatherElements", table, whole, output=node.output, axis=1)
+
+
 TABLE: dict[type, Definition] = {
+    ops.GatherOp: Definition(
+        shape=_gather_shape, compute=_gather, emit=_emit_gather, onnx=_onnx_gather
+    ),
     ops.ConvOp: Definition(shape=_conv_shape, compute=_conv, emit=_emit_conv, onnx=_onnx_conv),
     ops.DenseOp: Definition(shape=_dense_shape, compute=_dense, emit=_emit_dense, onnx=_onnx_dense),
     ops.MatMulOp: Definition(

@@ -210,6 +210,42 @@ def _onnx_constant(op: ops.ConstantOp, writer: Writer, node: Node, shapes: Seque
     writer.add("Expand", constant, shape, output=node.output)
 
 
+MAX_POSITION = 2**24  # positions are stored as float32
+
+
+def _take_shape(op: ops.TakeOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    expect_inputs(op, shapes)
+    positions, size = constants[op.positions], math.prod(shapes[0])
+    expect(size <= MAX_POSITION, f"{size} values in an item, but at most {MAX_POSITION} fit")
+    expect(positions.max(initial=-1) < size, f"a position beyond the {size} values of an item")
+    return tuple(positions.shape)
+
+
+def _take(op: ops.TakeOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    positions = constants[op.positions].astype(np.int64)
+    flat = inputs[0].reshape(len(inputs[0]), -1)
+    zero = inputs[0].dtype.type(0)
+    return np.where(positions < 0, zero, flat[:, np.maximum(positions, 0)])
+
+
+def _emit_take(op: ops.TakeOp, emitter: Emitter, node: Node) -> str:
+    positions = emitter.constant(op.positions)
+    return f"net.take({emitter.read(node)}, {sizes(node.shape)}, {positions})"
+
+
+def _onnx_take(op: ops.TakeOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
+    """Of the flat item with a zero at its end."""
+    positions, size = writer.constants[op.positions], math.prod(shapes[0])
+    axis = writer.constant(f"{node.output}/pads", np.array([0, 0, 0, 1], np.int64))
+    flat = writer.add(
+        "Flatten", node.inputs[0], output=writer.unused(f"{node.output}/flat"), axis=1
+    )
+    longer = writer.add("Pad", flat, axis, output=writer.unused(f"{node.output}/longer"))
+    whole = np.where(positions < 0, size, positions).astype(np.int64)
+    indices = writer.constant(f"{node.output}/indices", whole)
+    writer.add("Gather", longer, indices, output=node.output, axis=1)
+
+
 def _cast(op: ops.CastOp, inputs: Sequence[Array], constants: Constants) -> Array:
     return inputs[0]
 
@@ -223,6 +259,7 @@ def _onnx_cast(op: ops.CastOp, writer: Writer, node: Node, shapes: Sequence[Shap
 
 
 TABLE: dict[type, Definition] = {
+    ops.TakeOp: Definition(shape=_take_shape, compute=_take, emit=_emit_take, onnx=_onnx_take),
     ops.CastOp: Definition(shape=same_shape, compute=_cast, emit=_emit_cast, onnx=_onnx_cast),
     ops.ConcatenateOp: Definition(
         shape=_concatenate_shape,

@@ -150,6 +150,20 @@ inline float apply_one(Function function, float x) {
         case Function::log: return std::log(x);
         case Function::sin: return std::sin(x);
         case Function::cos: return std::cos(x);
+        case Function::floor: return std::floor(x);
+        case Function::ceil: return std::ceil(x);
+        case Function::round: return std::nearbyint(x);
+        case Function::truncate: return std::trunc(x);
+        case Function::sign: return x > 0 ? 1.0f : x < 0 ? -1.0f : x;
+        case Function::tan: return std::tan(x);
+        case Function::asin: return std::asin(x);
+        case Function::acos: return std::acos(x);
+        case Function::atan: return std::atan(x);
+        case Function::sinh: return std::sinh(x);
+        case Function::cosh: return std::cosh(x);
+        case Function::asinh: return std::asinh(x);
+        case Function::acosh: return std::acosh(x);
+        case Function::atanh: return std::atanh(x);
         default: return x;
     }
 }

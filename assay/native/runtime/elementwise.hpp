@@ -60,6 +60,10 @@ ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
         case Kind::subtract: return a - b;
         case Kind::divide: return a / b;
         case Kind::mask: return b != b ? a : b;
+        case Kind::where: return b != Vector{} ? a : fill(-0.0f);  // -0: adding it changes nothing
+        case Kind::remainder:
+            for (Size i = 0; i < lanes; ++i) a[i] = std::fmod(a[i], b[i]);
+            return a;
         case Kind::equal: return a == b ? fill(1.0f) : Vector{};
         case Kind::less: return a < b ? fill(1.0f) : Vector{};
         case Kind::less_equal: return a <= b ? fill(1.0f) : Vector{};

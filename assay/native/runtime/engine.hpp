@@ -2,6 +2,9 @@
 // all layers, a few at a time, so that what one layer wrote is in its core's cache for the next.
 #pragma once
 
+#include <stdexcept>
+#include <string>
+
 #include "choice.hpp"
 
 namespace assay {
@@ -64,12 +67,17 @@ class Engine {
     void run(const float* const* inputs, Order order, float* const* outputs, Size images) {
         ready(images);
         const int parts = chunks(images);
+        mistake();  // of earlier runs
         const auto each = [&](int part, int member) {
             const Range mine = share(images, {part, parts, nullptr});
             lanes_.at({mine.last - mine.first, member})->run(inputs, order, outputs, mine.first);
         };
-        if (!together()) return team_.share_out(parts, each);
-        for (int part = 0; part < parts; ++part) each(part, 0);
+        if (!together()) {
+            team_.share_out(parts, each);
+        } else {
+            for (int part = 0; part < parts; ++part) each(part, 0);
+        }
+        if (std::string text = mistake(); !text.empty()) throw std::out_of_range(text);
     }
 
   private:
@@ -77,6 +85,13 @@ class Engine {
         Network net;
         describe(net);
         return net;
+    }
+
+    std::string mistake() {
+        std::string text;
+        for (auto& [size, pipeline] : lanes_)
+            if (std::string here = pipeline->mistake(); !here.empty()) text = here;
+        return text;
     }
 
     // Threads share each layer where there are too few images to give each its own.

@@ -48,6 +48,7 @@ class Lowering {
             case Kind::pad:
             case Kind::slice:
             case Kind::spread:
+            case Kind::take:
             case Kind::upsample: return is_alias(net_, value) ? Steps{} : one(gathered(value));
             case Kind::layer_norm: return one(layer_norm(value));
             case Kind::local_norm:
@@ -63,7 +64,8 @@ class Lowering {
                 if (!read_as_a_batch(value)) return {};
                 return one(std::make_unique<Repeat>(images_, count(layer.shape), laid(value),
                                                     at(value)));
-            case Kind::embedding: return one(embedding(value));
+            case Kind::embedding:
+            case Kind::gather: return one(embedding(value));
             case Kind::matmul:
                 return one(std::make_unique<MatMul>(images_, layer.shape,
                                                     operand<MatMul::Operand>(value, 0),
@@ -182,10 +184,15 @@ class Lowering {
 
     std::unique_ptr<Step> embedding(Value value) const {
         const Layer& layer = net_.at(value);
-        const Size length = layer.shape.back(), rows = layer.groups;
-        return std::make_unique<Embedding>(images_ * count(layer.shape) / length, rows, length,
+        const Size length = layer.shape.back(), numbers = images_ * count(layer.shape) / length;
+        if (layer.kind == Kind::gather)
+            return std::make_unique<Embedding>(numbers, net_.at(layer.inputs[0]).shape[0], length,
+                                               input(value), input(value, 1), at(value), true,
+                                               layer.shape[0]);
+        const Size rows = layer.groups;
+        return std::make_unique<Embedding>(numbers, rows, length,
                                            constants_.weights().get(layer.weight, rows * length),
-                                           input(value), at(value));
+                                           input(value), at(value), layer.checked);
     }
 
     std::unique_ptr<Step> pooling(Value value) const {
@@ -228,9 +235,15 @@ class Lowering {
         const Shape& from = net_.at(layer.inputs[0]).shape;
         std::vector<Size> places(static_cast<std::size_t>(count(layer.shape)));
         const Shape to = steps_of(layer.shape);
+        const bool takes = layer.kind == Kind::take;
+        const float* positions =
+            takes ? constants_.weights().get(layer.weight, count(layer.shape)) : nullptr;
         Size number = 0;
         for_each_index(layer.shape, [&](const Shape& index) {
-            places[static_cast<std::size_t>(place(index, to))] = source(layer, from, index, number++);
+            const Size wanted = takes ? static_cast<Size>(positions[number]) : number;
+            places[static_cast<std::size_t>(place(index, to))] =
+                wanted < 0 ? -1 : source(layer, from, index, wanted);
+            ++number;
         });
         return std::make_unique<Gather>("reorder", images_, std::move(places), count(from),
                                         input(value), at(value));

@@ -1,6 +1,9 @@
 // Products of two values' matrices, rows of a table, and values that are always the same.
 #pragma once
 
+#include <atomic>
+#include <string>
+
 #include "layout.hpp"
 #include "step.hpp"
 #include "tile.hpp"
@@ -102,27 +105,46 @@ class MatMul : public Step {
     std::vector<Product> products_;
 };
 
-// A row of the table for each number; one beyond the table is the nearest that it has.
+// A row of the table for each number. One beyond the table is the nearest that it has; where `checked`,
+// negative ones count from the end, and one beyond the table is an error.
 class Embedding : public Step {
   public:
+    // `each`: numbers for which there is one table, then comes the next; 0: it is the same for all.
     Embedding(Size numbers, Size rows, Size length, const float* table, const float* input,
-              float* output)
+              float* output, bool checked, Size each = 0)
         : numbers_(numbers), rows_(rows), length_(length), table_(table), input_(input),
-          output_(output) {}
+          output_(output), checked_(checked), each_(each) {}
     const char* name() const override { return "embedding"; }
     Size most_parts() const override { return numbers_; }
     void run(const Part& part) override {
         const Range mine = share(numbers_, part);
         for (Size i = mine.first; i < mine.last; ++i) {
-            const float wanted = std::min(std::max(input_[i], 0.0f), static_cast<float>(rows_ - 1));
-            std::copy_n(table_ + static_cast<Size>(wanted) * length_, length_, output_ + i * length_);
+            const auto last = static_cast<float>(rows_ - 1);
+            float index = input_[i];
+            if (checked_ && index < 0) index += static_cast<float>(rows_);
+            if (checked_ && !(index >= 0 && index <= last)) {
+                wrong_.store(input_[i], std::memory_order_relaxed);
+                out_of_range_.store(true, std::memory_order_relaxed);
+            }
+            const float wanted = index >= 0 ? std::min(index, last) : 0.0f;
+            const float* table = table_ + (each_ ? i / each_ * rows_ * length_ : 0);
+            std::copy_n(table + static_cast<Size>(wanted) * length_, length_, output_ + i * length_);
         }
+    }
+    std::string mistake() override {
+        if (!out_of_range_.exchange(false)) return "";
+        return "The index " + std::to_string(static_cast<long long>(wrong_.load())) +
+               " is out of range: the table of this layer has " + std::to_string(rows_) + " rows.";
     }
 
   private:
     Size numbers_, rows_, length_;
     const float *table_, *input_;
     float* output_;
+    bool checked_;
+    Size each_;
+    std::atomic<float> wrong_{0};
+    std::atomic<bool> out_of_range_{false};
 };
 
 // The same numbers for every item.

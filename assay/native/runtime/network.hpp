@@ -19,9 +19,9 @@ using Value = int;                 // the layer that computes it
 
 enum class Kind {
     input, convolution, dense, normalize, max_pool, average_pool, activation, softmax,
-    add, multiply, subtract, maximum, minimum, divide, mask, power,
+    add, multiply, subtract, maximum, minimum, divide, mask, where, remainder, power,
     equal, less, less_equal, concatenate, reshape, transpose, pad, upsample, slice, spread, constant, layer_norm, reduce_sum, reduce_mean, reduce_max, reduce_min,
-    matmul, embedding, local_norm, cast,
+    matmul, embedding, gather, take, local_norm, cast,
 };
 
 struct Layer {
@@ -48,6 +48,7 @@ struct Layer {
     std::array<Size, 3> perforation{1, 1, 0};  // rows, columns, offset
     bool pooled = false;   // the largest of each two by two results is kept alone
     bool sampled = false;  // terms whose weights are all 0 are to be left out
+    bool checked = false;  // an index beyond the table is an error
     bool whole = false;   // an input whose data files hold whole numbers of 32 bits
 };
 
@@ -85,6 +86,7 @@ class Described {
     Described sampled() { return set(&Layer::sampled, true); }
     Described by(std::string kernel) { return set(&Layer::kernel, std::move(kernel)); }
     Described whole() { return set(&Layer::whole, true); }
+    Described checked() { return set(&Layer::checked, true); }
     Described relu(float slope = 0, float limit = 0) { return then(Function::relu, slope, limit); }
     Described tanh() { return then(Function::tanh); }
     Described add(Value other) {
@@ -207,6 +209,15 @@ class Network {
         Described made = added(Kind::embedding, {input}, std::move(shape));
         layers.back().groups = rows;
         return with_weights(made, std::move(weight), "");
+    }
+    // Rows of a value, by the numbers in another.
+    Described gather(Value input, Value indices, Shape shape) {
+        return added(Kind::gather, {input, indices}, std::move(shape)).checked();
+    }
+    // Numbers of a value in any order, by row-major positions in the weights; below 0: a zero.
+    Described take(Value input, Shape shape, std::string positions) {
+        Described made = added(Kind::take, {input}, std::move(shape));
+        return with_weights(made, std::move(positions), "");
     }
     // Kept in another way than its input: as bytes, or as floats.
     Described cast(Value input) { return added(Kind::cast, {input}, at(input).shape); }

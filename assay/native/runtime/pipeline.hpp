@@ -23,6 +23,7 @@ class Pipeline {
         Size scratch = 0;
         for (Value value = 0; value < static_cast<Value>(net.layers.size()); ++value)
             for (auto& step : lowering.steps(value)) {
+                if (net.at(value).checked) checked_.push_back(step.get());
                 scratch = std::max(scratch, step->scratch());
                 const Size parts = std::min<Size>(members, step->most_parts());
                 steps_.push_back({value, static_cast<int>(parts), std::move(step)});
@@ -46,6 +47,13 @@ class Pipeline {
             const Shape& shape = net_.at(net_.results[i]).shape;
             write(outputs_[i], shape, outputs[i] + first * count(shape));
         }
+    }
+
+    // What was wrong with inputs since the last call; "": nothing.
+    std::string mistake() {
+        for (Step* step : checked_)
+            if (std::string text = step->mistake(); !text.empty()) return text;
+        return "";
     }
 
     // CPU seconds of each layer in this thread, in a run over whatever the input holds.
@@ -131,6 +139,7 @@ class Pipeline {
     Team* team_;
     Buffer<float> arena_, scratch_;
     std::vector<Placed> steps_;
+    std::vector<Step*> checked_;  // those that find mistakes in inputs
     Size scratch_each_ = 0;
     std::vector<float*> inputs_, outputs_;
 };

@@ -13,7 +13,8 @@ enum class Function {
     residual,  // not a function: another value is added
     relu, tanh, sigmoid, elu, selu, gelu, gelu_tanh, silu, softplus, softsign,
     exponential, hard_sigmoid, hard_silu, mish, clip, sqrt, square, abs, negative, reciprocal,
-    log, erf, sin, cos, levels,
+    log, erf, sin, cos, levels, floor, ceil, round, truncate, sign, tan, asin, acos, atan, sinh,
+    cosh, asinh, acosh, atanh,
 };
 
 // Something done to a result before it is written for good.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 
 #include "activation.hpp"
 #include "memory.hpp"
@@ -24,6 +25,8 @@ class Step {
     virtual Size most_parts() const = 0;        // that it is worth cutting it into
     virtual Size scratch() const { return 0; }  // floats, for each part at work
     virtual const char* name() const = 0;
+    // What was wrong with the input since the last call; "": nothing.
+    virtual std::string mistake() { return ""; }
 
     std::vector<std::shared_ptr<const void>> holds;  // constants that have to outlive the step
 };

@@ -11,7 +11,7 @@ from typing import Any
 from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceUnavailableError
 from assay.platforms.cloud import google
-from assay.platforms.cloud.provider import LABEL, Machine, MachineRequest
+from assay.platforms.cloud.provider import LABEL, SCOPE, Machine, MachineRequest
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"  # gcloud's own variable for another endpoint
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{0,61}[a-z0-9]")
@@ -132,7 +132,7 @@ def _resource(machine: MachineRequest, zone: str) -> Any:
         guest_accelerators=_accelerators(machine, zone),
         scheduling={"on_host_maintenance": "TERMINATE", "automatic_restart": True},
         network_interfaces=[{"network": "global/networks/default", "access_configs": outside}],
-        service_accounts=[{"email": "default", "scopes": list(machine.scopes)}],
+        service_accounts=[{"email": "default", "scopes": list(machine.scopes or (SCOPE,))}],
         metadata={"items": metadata},
     )
 

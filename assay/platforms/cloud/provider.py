@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
+from assay.core.options import Flag
 from assay.core.records import SCHEMA
 
 LABEL = "assay"  # of machines created by assay; others are never changed
@@ -24,20 +25,27 @@ class StockoutError(AssayError):
 
 
 class MachineRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine to create, in GCE's terms as in PerfZero's cloud_manager.py."""
+    """A machine to create; its fields are options of `assay cloud create`."""
 
     name: str
-    machine_type: str = ""  # "": 8 processors per accelerator, as in PerfZero
-    accelerator_type: str = "nvidia-tesla-v100"
-    accelerator_count: int = 1
-    nvme_count: int = 0  # local disks; a machine with them cannot be stopped
-    boot_ssd_size: int = 0  # GB; 0: the image's size, on a standard disk
-    image: str = "projects/deeplearning-platform-release/global/images/family/common-cu124"
-    cpu_min_platform: str = ""
-    scopes: tuple[str, ...] = (SCOPE,)
-    network_tags: tuple[str, ...] = ()
-    install_driver: bool = True
-    internal_ip: bool = False  # use it, and no external address
+    machine_type: Annotated[str, Flag("Default: 8 processors for each GPU.")] = ""
+    accelerator_type: Annotated[str, Flag("Of GPU.")] = "nvidia-tesla-v100"
+    accelerator_count: Annotated[int, Flag("GPUs.")] = 1
+    # a machine with local disks cannot be stopped
+    nvme_count: Annotated[int, Flag("Local NVMe disks.", show_default=True)] = 0
+    boot_ssd_size: Annotated[int, Flag("GB of a boot disk on SSD.")] = 0  # 0: the image's size
+    image: Annotated[str, Flag("To boot.")] = (
+        "projects/deeplearning-platform-release/global/images/family/common-cu124"
+    )
+    cpu_min_platform: Annotated[str, Flag("Such as 'Intel Skylake'.")] = ""
+    scopes: Annotated[
+        tuple[str, ...], Flag("Access scope; default: cloud-platform.", flags="--scope")
+    ] = ()
+    network_tags: Annotated[
+        tuple[str, ...], Flag("For firewall rules.", flags="--network-tag")
+    ] = ()
+    install_driver: Annotated[bool, Flag("Install NVIDIA's.", flags="--driver/--no-driver")] = True
+    internal_ip: Annotated[bool, Flag("No address outside; ssh by the internal one.")] = False
 
     def __post_init__(self) -> None:
         check_name(self.name)

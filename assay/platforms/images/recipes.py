@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -13,6 +14,7 @@ from assay import __version__
 from assay.core import objects
 from assay.core.errors import UsageError, unknown_name_error
 from assay.core.files import user_path
+from assay.core.options import Flag
 from assay.platforms.images.containerfile import ImageRecipe
 
 # Extras of assay, and what a GPU needs in place of the plain package.
@@ -32,17 +34,34 @@ _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,.-]+\])?\s*([<>=!~]=?[\w.*
 
 
 class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The request of a user."""
+    """The request of a user; its fields are options of `assay image build`."""
 
-    frameworks: tuple[str, ...] = ("none",)
-    specs: tuple[str, ...] = ()  # torch==2.13.0, or a wheel: a path, file://, gs://
-    packages: tuple[str, ...] = ()  # of the system, beside the usual
-    base: str = ""  # "": by Python's version, or of CUDA
-    cuda: str = ""  # "": no GPU; a version of CUDA
-    python: str = "3.11"
-    lock: str = ""  # a file of pinned packages, in place of names
+    frameworks: Annotated[
+        tuple[str, ...],
+        Flag(
+            "What is measured; repeatable.",
+            "|".join(FRAMEWORKS),
+            flags="--framework",
+            show_default=False,
+        ),
+    ] = ("none",)
+    specs: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Package and version, or a wheel (a path or gs://…); repeatable.",
+            "SPEC",
+            flags="--spec",
+        ),
+    ] = ()
+    packages: Annotated[
+        tuple[str, ...], Flag("Package of the distribution; repeatable.", flags="--package")
+    ] = ()
+    base: Annotated[str, Flag("Another image to begin with.", "IMAGE")] = ""
+    cuda: Annotated[str, Flag("For a GPU: the version of CUDA.", CUDA)] = ""
+    python: Annotated[str, Flag("Version, without --cuda.")] = "3.11"
+    lock: Annotated[str, Flag("Pinned packages in place of names.", "FILE")] = ""
     assay: str = f"assay=={__version__}"  # or a wheel; "": the image has it already
-    bare: bool = False  # add no system packages: the base has them
+    bare: Annotated[bool, Flag("Add no package of the distribution: the base has all.")] = False
 
     def __post_init__(self) -> None:
         for name in self.frameworks:

@@ -34,7 +34,7 @@ QUANTITIES = {
 PEAKS = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_joules"}
 
 
-# verbs whose verdict says it all → what its results are called below
+# commands whose verdict says it all → what its results are called below
 _FOLDED_TITLES = {"ab": "Processes", "race": "Processes", "bench": "Every trial"}
 
 

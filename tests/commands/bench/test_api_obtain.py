@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.bench.api import fetch_if_missing
+from assay.commands.bench.fetch import fetch_if_missing
 from assay.core.errors import AssayError, UsageError
 from assay.formats.perfzero.setup import Download, downloads
 

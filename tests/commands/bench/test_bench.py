@@ -96,13 +96,41 @@ def test_two_labels_are_compared_over_what_both_have():
     assert {"wall_time", "accuracy"} <= {one.metric for one in found}
 
 
-def test_passwords_in_flags_are_not_told():
-    flags = {"git_repos": "https://me:hunter2@host/models.git", "trials": 3}
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"timeout": "soon"}, "'soon' is not a duration"),
+        ({"timeout": 0}, "timeout is 0, but has to be more than 0 s"),
+        ({"constructor_args": "{"}, "--constructor-args is no JSON"),
+        ({"profile": "9:3"}, "ends before it begins"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_refused(home, options, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        assay.bench(FINE, **options)
 
-    safe = api.safe_flags(flags)
+    assert not home.exists()
 
-    assert "hunter2" not in str(safe["git_repos"])
-    assert safe["trials"] == 3
+
+def test_options_make_the_setting_that_a_method_gets():
+    setting = api.make_setting(60, "", (DATA,), "/somewhere", {"size": 3}, True, "0:1")
+
+    assert setting == BenchSetting(
+        python_path=(str(DATA),),
+        root_data_dir="/somewhere",
+        constructor_args={"size": 3},
+        plain=True,
+        windows=((0.0, 1.0),),
+        timeout=60.0,
+    )
+
+
+def test_an_older_keyword_still_names_the_store(tmp_path):
+    with (
+        pytest.warns(DeprecationWarning, match=r"bench_differences\(store=…\)"),
+        pytest.raises(UsageError, match="under the label 'before'"),
+    ):
+        api.bench_differences("before", "after", home=tmp_path)
 
 
 def test_trials_without_end_are_begun_one_by_one():

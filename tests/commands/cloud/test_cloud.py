@@ -106,7 +106,7 @@ def test_an_operation_that_never_ends_is_said_and_what_is_there_half_named(compu
     compute.never = True
 
     with pytest.raises(
-        ServiceUnavailableError, match=r"not made in us-west1-b within 0\.05 s"
+        ServiceUnavailableError, match=r"not created in us-west1-b within 0\.05 s"
     ) as caught:
         assay.create_machine(WANTED, PROJECT, ZONES, 0, gce.Gce(PROJECT, timeout=0.05))
 
@@ -175,7 +175,7 @@ def test_it_waits_until_ssh_answers_and_says_when_it_does_not(compute, monkeypat
 def test_an_unknown_zone_is_said(compute):
     with pytest.raises(AssayError, match="unknown zone"):
         create(zones=["us-west9-z"])
-    with pytest.raises(UsageError, match="'Mars; id' is no zone"):
+    with pytest.raises(UsageError, match="'Mars; id' is not a zone"):
         create(zones=["Mars; id"])
 
 

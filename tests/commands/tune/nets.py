@@ -1,4 +1,4 @@
-"""A small network that tells four patterns apart, and pictures of them; nothing is trained."""
+"""A small network that tells four patterns apart, and images of them; nothing is trained."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_more_time_is_more_pictures(graph, calibration):
 
 
 def tune_of(*harm):
-    """Layers that each save 1 s of 2 and move a share of the pictures' outputs."""
+    """Layers that each save 1 s of 2 and move a share of the images' outputs."""
     labels = np.zeros(1000, np.int64)
     outputs = np.tile(np.float32([1, 0]), (1000, 1))
     layers = []

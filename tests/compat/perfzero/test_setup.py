@@ -8,18 +8,14 @@ from assay.compat.perfzero import setup
 from assay.core.errors import UsageError
 
 
-def flags(**given):
-    return {name: flag.default for name, flag in setup.FLAGS.items()} | given
-
-
 def said(**given) -> str:
     lines: list[str] = []
-    setup.set_up(flags(**given), "", True, lines.append)
+    setup.set_up(setup.SetupRequest(**given), "", True, lines.append)
     return "\n".join(lines)
 
 
 def test_packages_are_several_where_perfzero_made_one_word_of_them():
-    given = flags(tensorflow_pip_spec="tf-nightly", extra_pip_specs="a==1;b==2")
+    given = setup.SetupRequest(tensorflow_pip_spec="tf-nightly", extra_pip_specs="a==1;b==2")
 
     assert setup.specs(given) == ("tf-nightly", "a==1", "b==2")
 
@@ -48,7 +44,7 @@ def test_folders_take_the_place_of_older_copies_in_site_packages(tmp_path):
 
     assert f"{source} is copied to {there}" in said(dockerfile_path="", **given)
     assert (there / "old.py").exists()  # that was a dry run
-    setup.set_up(flags(dockerfile_path="", **given), "", False, print)
+    setup.set_up(setup.SetupRequest(dockerfile_path="", **given), "", False, print)
     assert [str(path.relative_to(there)) for path in sorted(there.rglob("*"))] == [
         "vision",
         "vision/net.py",

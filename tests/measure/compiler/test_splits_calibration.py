@@ -1,4 +1,4 @@
-"""Knobs by layer or by file, and the pictures from which ranges are found."""
+"""Knobs by layer or by file, and the images from which ranges are found."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ NEAR = 1e-5  # of the largest output: Keras computes in float32, the oracle here
 
 @pytest.fixture(params=FORMATS)
 def pictures(request, keras):
-    """What makes a picture's shape and channel axis, with Keras set to one data format."""
+    """What makes an image's shape and channel axis, with Keras set to one data format."""
     before = keras.config.image_data_format()
     keras.config.set_image_data_format(request.param)
     yield request.param

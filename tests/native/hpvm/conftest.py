@@ -26,7 +26,7 @@ def oracle():
 
 @pytest.fixture(scope="session")
 def labels(oracle):
-    """The oracle's own classes, but for the first two pictures."""
+    """The oracle's own classes, but for the first two images."""
     found = oracle.argmax(1)
     found[:2] = (found[:2] + 1) % 10
     return found

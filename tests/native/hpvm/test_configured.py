@@ -47,7 +47,7 @@ def wanted(lines, images, items):
 
 @pytest.mark.parametrize(("lines", "exact"), [(UPSTREAM, 2e-5), (OURS, 0.01)])
 def test_a_configuration_is_computed_as_the_oracle_does(made, tmp_path, lines, exact):
-    """By the binary alone, which asks the assay that built it; ranges are of the tune pictures."""
+    """By the binary alone, which asks the assay that built it; ranges are of the tune images."""
     (tmp_path / "confs.txt").write_text(two(lines))
     out = tmp_path / "outputs.bin"
 

@@ -70,7 +70,7 @@ def test_batch_norms_go_into_the_convolution_one_after_the_other():
 
 
 def test_a_pass_may_run_over_what_it_has_made():
-    """A picture that is turned again is turned in the weights again."""
+    """An image that is turned again is turned in the weights again."""
     made = Making(3, 4, 5)
     turned = made.add(ops.TransposeOp((1, 2, 0)), made.input)
     flat = made.add(ops.ReshapeOp((60,)), turned)

@@ -1,4 +1,4 @@
-"""Accuracy lost, from the same pictures before and after."""
+"""Accuracy lost, from the same images before and after."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_first_that_may_lose_too_much_ends_the_row():
 
 
 def test_promises_are_kept_on_pictures_never_seen():
-    """Of 400 samples of 2000 pictures, in which truly just too much is lost, few are promised."""
+    """Of 400 samples of 2000 images, in which truly just too much is lost, few are promised."""
     draw = np.random.default_rng(24)
     kept = 0
     for _ in range(400):

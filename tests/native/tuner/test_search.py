@@ -104,7 +104,7 @@ def test_of_nearly_tied_pictures_so_many_are_lost_as_may_be():
     found = tune.refine({bold: lost}).predict(near).points
 
     assert found > tune.predict(near).points
-    assert found * 4 != round(found * 4)  # expected, not counted: 400 pictures
+    assert found * 4 != round(found * 4)  # expected, not counted: 400 images
 
 
 def chained(cast: float) -> Tune:

@@ -1,4 +1,4 @@
-"""What a verb shows looks right in every format."""
+"""What a command shows looks right in every format."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from assay.workloads.net import layers
 
 FEW = ("lenet", "alexnet2", "mobilenet-cifar10", "resnet18-cifar10")  # the small ones
 NEAR = 1e-4  # of the largest output
-# Weights with running averages, those that are trained, and multiply-adds of one picture.
+# Weights with running averages, those that are trained, and multiply-adds of one image.
 SIZES = {
     "lenet": (3_274_634, 3_274_634, 13_883_904),
     "alexnet": (2_510_666, 2_510_666, 239_312_896),
