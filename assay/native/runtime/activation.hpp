@@ -7,6 +7,7 @@
 #include "vector.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Rational approximation on [-7.9, 7.9], beyond which float32 has only ±1; within 4 units of the
 // last place. The coefficients are those Eigen uses.
@@ -207,4 +208,5 @@ inline void apply(const Posts& posts, float* values, const float* residual, Size
         }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "gathered.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Only a gathering kernel computes these.
 inline bool approximated(const Layer& layer) {
@@ -106,4 +107,5 @@ inline std::unique_ptr<Step> approximate(const Given& given, Constants& constant
     return gathered_step<float, float>(given, constants);
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

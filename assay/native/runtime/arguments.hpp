@@ -9,6 +9,7 @@
 #include "choice.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct Arguments {
     std::string set = "test";
@@ -101,4 +102,5 @@ inline Arguments arguments(int count, char** words) {
     return found;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

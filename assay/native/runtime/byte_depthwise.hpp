@@ -6,6 +6,7 @@
 #include "keeping.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct TapRows {
     Buffer<Signed> weights;  // row of the window, channel, tap of the row
@@ -137,4 +138,5 @@ class ByteDepthwise : public Step {
     Size channels_, line_, ring_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include "step.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 using Byte = std::uint8_t;
 using Signed = std::int8_t;
@@ -125,4 +126,5 @@ class Cast : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

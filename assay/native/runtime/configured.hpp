@@ -18,6 +18,7 @@
 extern char** environ;
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 constexpr std::string_view begun = ".building-";  // and the process that builds it
 
@@ -106,4 +107,5 @@ inline void configure(const Arguments& asked, const std::string& own, const std:
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

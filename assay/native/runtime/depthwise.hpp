@@ -4,6 +4,7 @@
 #include "step.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Weights (channels, 1, high, wide) → tap, channel; a little longer than needed, for whole vectors.
 inline Buffer<float> by_tap(const Geometry& g, const float* weight) {
@@ -135,4 +136,5 @@ class Depthwise : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Weights (filters, channels / groups, high, wide) in the order the tiles read them:
 // group, block of filters, tap, channel, lane; filters are padded with zeros to whole blocks.
@@ -154,4 +155,5 @@ class Direct : public Step {
     Tile tile_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include "step.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // An item at a time, and never less.
 class ByItem : public Step {
@@ -272,4 +273,5 @@ class Place : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

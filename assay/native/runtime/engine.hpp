@@ -8,6 +8,7 @@
 #include "choice.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 class Engine {
   public:
@@ -142,4 +143,5 @@ class Engine {
     std::map<std::pair<Size, int>, std::unique_ptr<Pipeline>> lanes_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Neighbours in the input that are multiplied: from a pixel's first, so many units of them.
 struct Run {
@@ -152,4 +153,5 @@ GatherFunction<In, Weight> gather_function(int columns, Size rows) {
     return columns == 2 ? two[index] : one[index];
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "terms.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Of the rows, or of the columns: each from `offset` on whose distance is a multiple of `every`.
 struct Perforation {
@@ -272,4 +273,5 @@ class Gathered : public Step {
     std::vector<Size> places_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include "bytes.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct Keeping {
     const float *scales, *bias;  // of the filters, padded to whole columns
@@ -82,4 +83,5 @@ struct Keeping {
     }
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

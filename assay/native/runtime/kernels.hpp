@@ -8,6 +8,7 @@
 #endif
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 enum class Kernel {
     direct, direct_half, depthwise, winograd_4x3, winograd_2x3, winograd_2x5, strassen, onednn, terms
@@ -153,4 +154,5 @@ inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& const
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

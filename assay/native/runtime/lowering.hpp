@@ -10,6 +10,7 @@
 #include "reducing.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 class Lowering {
   public:
@@ -286,4 +287,5 @@ class Lowering {
     std::vector<std::shared_ptr<const void>> held_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Matrices lie as their shapes' layout says; each product is done on copies in the order that the
 // tiles read.
@@ -165,4 +166,5 @@ class Repeat : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -14,6 +14,7 @@
 #include "vector.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 constexpr std::size_t alignment = 64;
 
@@ -107,4 +108,5 @@ class Buffer {
     Size count_ = 0;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -11,6 +11,7 @@
 #include "post.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 using Shape = std::vector<Size>;
 using Pair = std::array<Size, 2>;  // height, width
@@ -266,4 +267,5 @@ inline Described Described::then(Function function, float alpha, float limit) {
     return *this;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "elementwise.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A scale and a shift for each index along axis 0, then functions. That axis is the innermost in
 // memory where the item is an image or a vector, else the outermost: see `steps_of`.
@@ -52,4 +53,5 @@ class Normalize : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -11,6 +11,7 @@
 extern "C" void omp_set_num_threads(int);
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 inline dnnl::engine& onednn_engine() {
     static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -203,4 +204,5 @@ class Onednn : public Step {
     std::vector<Piece> pieces_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

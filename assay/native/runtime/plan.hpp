@@ -7,6 +7,7 @@
 #include "network.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A reshape that changes nothing in memory, or only what a dense layer's weights can make good.
 inline bool flattens_for_dense(const Network& net, Value value) {
@@ -78,4 +79,5 @@ inline Plan plan(const Network& net) {
     return found;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

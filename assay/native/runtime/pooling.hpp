@@ -6,6 +6,7 @@
 #include "bytes.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A step that makes each pixel of an image from a window of another.
 class OverWindows : public Step {
@@ -132,4 +133,5 @@ class ByteMaxPool : public OverWindows {
     Byte* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

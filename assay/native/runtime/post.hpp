@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "cpu_level.hpp"
+
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 using Size = std::ptrdiff_t;
 
@@ -27,4 +30,5 @@ struct Post {
 
 using Posts = std::vector<Post>;
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include "engine.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Where this program lies: its weights are beside it, wherever both were put.
 inline std::string own_folder() {
@@ -284,4 +285,5 @@ inline int program(int count, char** words) {
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

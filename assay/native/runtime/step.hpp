@@ -9,6 +9,7 @@
 #include "network.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Which part of a step is to be done, and floats that it may write as it likes.
 struct Part {
@@ -116,4 +117,5 @@ inline Epilogue epilogue(const Layer& layer, const float* residual) {
     return made;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

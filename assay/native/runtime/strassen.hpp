@@ -10,6 +10,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A block of a matrix in a sum, with its sign. Blocks are numbered by rows, 0 to 3.
 struct Summand {
@@ -241,4 +242,5 @@ class Strassen : public Step {
     Size step_, high_;   // of results: from row to row; rows of a block at once
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -12,7 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_level.hpp"
+
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 inline void pause_a_little() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -158,4 +161,5 @@ class Team {
     std::vector<std::thread> helpers_;  // the last to be made, and ended before the rest goes
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

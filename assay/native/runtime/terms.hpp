@@ -8,6 +8,7 @@
 #include "gather.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 template <typename Weight>
 struct Terms {
@@ -103,4 +104,5 @@ Terms<Weight> terms(const Geometry& g, const float* weight, int columns, bool in
     return made;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

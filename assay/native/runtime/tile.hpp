@@ -8,6 +8,7 @@
 #include "activation.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // So many columns at once: vectors of lanes. More columns, fewer rows fit the registers.
 constexpr int widest = registers == 32 ? 4 : 2;
@@ -174,4 +175,5 @@ ASSAY_INLINE void in_tiles(Size rows, Size most, Each each) {
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

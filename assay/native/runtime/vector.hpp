@@ -12,6 +12,7 @@
 #endif
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 #if defined(__AVX512F__)
 constexpr Size lanes = 16;
@@ -109,4 +110,5 @@ ASSAY_INLINE Vector reciprocal(Vector value) {
 #endif
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

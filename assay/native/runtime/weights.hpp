@@ -16,6 +16,7 @@
 #include "vector.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A user's mistake, in one sentence.
 struct Mistake : std::runtime_error {
@@ -113,4 +114,5 @@ class Weights {
     std::map<std::string, Found> places_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // From `size` rows of numbers to as many: the input's transform, Bᵀ. The points are 0, ±1, ∞ for
 // size 4, and ±2 more for size 6.
@@ -275,4 +276,5 @@ class Winograd : public Step {
     int columns_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay
