@@ -144,7 +144,8 @@ class Binary : public Step {
         if (way.a < 0 || way.a > 1 || way.b < 0 || way.b > 1) return {1, 1, 1};
         Size run = 1;  // of the row that is being followed
         for (Size i = 1; i < size; ++i) {
-            const bool goes_on = at(a, i) - at(a, i - 1) == way.a && at(b, i) - at(b, i - 1) == way.b;
+            const bool goes_on =
+                at(a, i) - at(a, i - 1) == way.a && at(b, i) - at(b, i - 1) == way.b;
             if (goes_on && run < way.length) {
                 ++run;
                 continue;
@@ -189,8 +190,8 @@ class Softmax : public ByItem {
 
   protected:
     void item(Size number) override {
-        for (Size start : starts_) row(input_ + number * size_ + start,
-                                       output_ + number * size_ + start);
+        for (Size start : starts_)
+            row(input_ + number * size_ + start, output_ + number * size_ + start);
     }
 
   private:

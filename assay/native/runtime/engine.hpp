@@ -32,7 +32,8 @@ class Engine {
         return found;
     }
 
-    // A layer, what computes it, and the least of its CPU time in some runs, over one thread's images.
+    // A layer, what computes it, and the least of its CPU time in some runs, over one thread's
+    // images.
     struct Timed {
         Value layer;
         std::string kernel;

@@ -16,7 +16,8 @@ class Normalize : public Step {
               const float* input, float* output)
         : channels_(shape[0]), step_(steps_of(shape)[0]), posts_(std::move(posts)), input_(input),
           output_(output) {
-        // Innermost: as many pixels as fill whole vectors are one row, with its scales beside each other.
+        // Innermost: as many pixels as fill whole vectors are one row, with its scales beside each
+        // other.
         const Size together = step_ == 1 ? lanes / std::gcd(channels_, lanes) : 1;
         row_ = step_ == 1 ? channels_ * together : step_;
         size_ = items * count(shape);
