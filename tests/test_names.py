@@ -153,10 +153,11 @@ def messages(tree: ast.AST) -> Iterator[str]:
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if " " in node.value.strip() and id(node) not in docstrings:
-                yield node.value
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    for node in texts:
+        text = node.value
+        if isinstance(text, str) and " " in text.strip() and id(node) not in docstrings:
+            yield text
 
 
 def test_messages_use_the_words_of_the_field():
