@@ -1,9 +1,13 @@
-# Two commands: `make run` measures, `make test` checks everything. Both set up .venv themselves.
+# `make run` measures; `make test-fast`, `make test` and `make long` are the three tiers of tests.
+# Each sets up what it needs in .venv.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CHECKED := tests/test_layers.py tests/test_project.py
+CPP := $(wildcard assay/native/*/*.[ch]pp assay/native/hpvm/shim/*.h assay/native/hpvm/shim/*.[ch]pp \
+       tests/native/*.cpp tests/native/hpvm/*.cc)
+PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 
@@ -13,18 +17,24 @@ help:  ## what can be made
 run: $(VENV)/.run  ## measure a small model on every backend installed, and keep the results
 	$(BIN)/assay run mnist-mlp --budget 5s
 
-test: check  ## every check and every test
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED:%=--ignore=%)
+test-fast: $(VENV)/.check  ## tests that need no framework, no system package and no root: under 2 minutes
+	$(PYTEST) -q -n auto --maxprocesses 4 --dist worksteal -m 'not real and not long'
 
-long: $(VENV)/.test  ## what takes long by itself: every network on whole data, an hour of faults
+test: $(VENV)/.test check  ## every check, and every test that protects a user: under 10 minutes
+	$(PYTEST) -q -n 2 --dist worksteal
+
+long: $(VENV)/.test  ## the other tests: all models, seeds and backends, an hour of faults
 	tools/system_packages.sh clang++=clang
-	$(BIN)/python -m pytest -m long
+	$(PYTEST) -m long
 
-check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
+lint: $(VENV)/.check  ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q $(CHECKED)
+
+check: lint  ## lint, layers, docs and changelog: under a minute, and only small packages
+	$(PYTEST) -q -m 'not real and not long' $(CHECKED)
 
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
@@ -46,12 +56,19 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 	$(BIN)/python -m compileall -q assay
 	touch $@
 
+$(VENV)/.check: pyproject.toml constraints.txt Makefile
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[check]'
+	$(BIN)/python -m compileall -q assay
+	touch $@
+
+# Tests whose program is missing are skipped, and a report at the end says so; in CI they fail.
 $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium qemu-x86_64=qemu-user buildah "mmdebstrap=mmdebstrap debian-archive-keyring" pg_ctlcluster=postgresql ip=iproute2
 	$(BIN)/pip install --quiet -c constraints.txt torch
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,live,hf,torchvision,timm,onnxruntime,openvino,native,data,plot,web,parquet,postgresql,cluster,bigquery,cloud,gcs,s3,dev]'
 	$(BIN)/python -m compileall -q assay
-	touch $@ $(VENV)/.run
+	touch $@ $(VENV)/.run $(VENV)/.check
 
-.PHONY: help run test long check docs site dist
+.PHONY: help run test-fast test long lint check docs site dist

@@ -160,8 +160,7 @@ def _new_models() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "assay" / "native"
         place.mkdir(parents=True)
-        for runtime in kept.glob("runtime-*"):
-            (place / runtime.name).symlink_to(runtime)
+        (place / "runtime").symlink_to(kept / "runtime")
         yield folder
 
 

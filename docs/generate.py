@@ -32,12 +32,7 @@ def main() -> None:
 
 def pages() -> dict[str, str]:
     """Path below docs → text of every generated page."""
-    return {
-        "reference/commands.md": _commands(),
-        "reference/workloads.md": _workloads(),
-        "reference/backends.md": _backends(),
-        "design/walkthrough.md": _walkthrough(),
-    }
+    return {name: page() for name, page in PAGES.items()}
 
 
 def _commands() -> str:
@@ -138,6 +133,13 @@ def _load(file: Path) -> ModuleType:
     spec.loader.exec_module(module)
     return module
 
+
+PAGES = {
+    "reference/commands.md": _commands,
+    "reference/workloads.md": _workloads,
+    "reference/backends.md": _backends,
+    "design/walkthrough.md": _walkthrough,
+}
 
 if __name__ == "__main__":
     main()

@@ -1,15 +1,15 @@
-"""Fixtures that many tests share, and the rule for tests that need something real."""
+"""Fixtures that many tests share, and the tiers of the tests."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
-import importlib.util
 import os
 import shutil
 import sys
 import tempfile
-from collections import Counter
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,20 +18,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.cli import main
+from assay.core.files import user_path
+from tests.tiers import mark_tiers
 
 if TYPE_CHECKING:
     from tests.postgres import PostgresServer
 
-pytest_plugins = ("tests.commands.fixtures",)
+pytest_plugins = ("tests.commands.fixtures", "tests.needs")
 
-_PROGRAMS = {
-    "chromium": ("chromium",),
-    "postgresql": ("pg_ctlcluster",),
-    "compiler": ("g++", "c++"),
-}
-_PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",), "clang": ("clang++",)}
-_PROGRAMS |= {name: (name,) for name in ("buildah", "mmdebstrap", "ip")}
-_skipped: Counter[str] = Counter()
+KEEP = 14 * 24 * 3600  # seconds after which a compiled runtime is compiled anew
 # XLA compiles in a third of the time, here and in every process that a test starts; what it makes
 # is slow, but computes the same.
 _QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
@@ -39,21 +34,19 @@ if _QUICK not in os.environ.get("XLA_FLAGS", ""):  # of the process that has sta
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}".strip()
 
 
-def _is_here(need: str) -> bool:
-    if need in _PROGRAMS:
-        return any(shutil.which(program) for program in _PROGRAMS[need])
-    try:
-        return importlib.util.find_spec(need) is not None
-    except ModuleNotFoundError:  # of a package that it would be in
-        return False
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_tiers(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Where a test will want Keras, it is loaded now, on JAX and with settings of its own: the
     first to load it chooses the engine for all in the process. Others see nothing of this."""
+    from tests.needs import is_installed  # a plugin, which is imported after this file
+
     marks = [mark for item in session.items for mark in item.iter_markers("real")]
     wanted = {need for mark in marks for need in mark.args}
-    if not {"keras", "jax"} <= wanted or not all(map(_is_here, ("keras", "jax"))):
+    if not {"keras", "jax"} <= wanted or not all(map(is_installed, ("keras", "jax"))):
         return
     if "keras" in sys.modules:
         raise pytest.UsageError("a test file imports keras at its top, which chooses its engine")
@@ -62,27 +55,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             variables.setenv(name, value)
         variables.setenv("KERAS_HOME", home)
         importlib.import_module("keras")
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test that needs what is not here is skipped, but fails in CI: there everything must run."""
-    for mark in item.iter_markers("real"):
-        for need in mark.args:
-            if _is_here(need):
-                continue
-            if os.environ.get("CI"):
-                pytest.fail(f"{need} is not installed, and in CI nothing may be skipped")
-            pytest.skip(f"needs {need}")
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.skipped and isinstance(report.longrepr, tuple):
-        _skipped[report.longrepr[2]] += 1
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    counts = ", ".join(f"{count} x {reason}" for reason, count in _skipped.items())
-    terminalreporter.write_line(f"skip count: {sum(_skipped.values())} ({counts or 'none'})")
 
 
 @pytest.fixture(autouse=True)
@@ -148,6 +120,23 @@ def keras() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For XDG_CACHE_HOME: what is compiled is kept for the whole session, and no longer."""
+    """For XDG_CACHE_HOME: models are cached for the session, the native runtime between runs."""
     base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    native = home / "assay" / "native"
+    native.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):  # by another process of this run
+        (native / "runtime").symlink_to(shared_runtime(), target_is_directory=True)
+    return home
+
+
+def shared_runtime() -> Path:
+    """Compiled runtimes of all runs; each is found by the digest of all that it depends on."""
+    cache = os.environ.get("ASSAY_TEST_CACHE") or user_path("~/.cache/assay-tests")
+    folder = Path(cache).absolute() / "runtime"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):  # another process removed it
+            if time.time() - path.stat().st_mtime > KEEP:
+                shutil.rmtree(path, ignore_errors=True)
+    return folder

@@ -6,10 +6,9 @@ import ast
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 import assay
 from assay.cli.main import COMMANDS
@@ -41,9 +40,6 @@ EXCEPTIONS = {
     )
     for kind in ("framework", "import_module", "command name", "print", "backend name")
 }
-parametrize = pytest.mark.parametrize(
-    "path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE))
-)
 
 
 def module(path: Path) -> str:
@@ -56,6 +52,27 @@ MODULES = {module(path) for path in SOURCES}
 @cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
+
+
+@cache
+def calls(path: Path) -> tuple[str, ...]:
+    """Functions that a file calls, as written there."""
+    return tuple(ast.unparse(node.func) for node in nodes(path) if isinstance(node, ast.Call))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree(path)))
+
+
+def violations(rule: Callable[[Path], object]) -> dict[str, object]:
+    """File → what it breaks a rule with; files that keep it are not in it."""
+    wrong = {str(path.relative_to(PACKAGE)): rule(path) for path in SOURCES}
+    return {file: names for file, names in wrong.items() if names}
+
+
+def is_exception(path: Path, kind: str) -> bool:
+    return str(path.relative_to(PACKAGE)).startswith(tuple(EXCEPTIONS[kind]))
 
 
 def imports(part: ast.AST) -> set[str]:
@@ -92,11 +109,10 @@ def may_import(importer: str, imported: str) -> bool:
     return here == there or LAYER[there] < LAYER[here]
 
 
-@parametrize
-def test_a_file_imports_lower_layers_and_its_own_folder(path):
-    wrong = [name for name in imports(tree(path)) if not may_import(module(path), name)]
-
-    assert not wrong
+def test_a_file_imports_lower_layers_and_its_own_folder():
+    assert not violations(
+        lambda path: [name for name in imports(tree(path)) if not may_import(module(path), name)]
+    )
 
 
 def test_the_layers_are_the_folders():
@@ -127,28 +143,25 @@ def test_the_rules_catch_a_wrong_import():
     }
 
 
-@parametrize
-def test_a_private_module_is_imported_from_its_own_folder_only(path):
-    private = {
-        name
-        for name in imports(tree(path))
-        if name.rpartition(".")[2].startswith("_")
-        and not module(path.parent / "x.py").startswith(name.rpartition(".")[0])
-    }
+def test_a_private_module_is_imported_from_its_own_folder_only():
+    def private_imports(path: Path) -> list[str]:
+        here = module(path.parent / "x.py")
+        private = [name for name in imports(tree(path)) if name.rpartition(".")[2].startswith("_")]
+        return [name for name in private if not here.startswith(name.rpartition(".")[0])]
 
-    assert not private
+    assert not violations(private_imports)
 
 
-@parametrize
-def test_files_and_functions_are_short(path):
-    long = [
-        part.name
-        for part in ast.walk(tree(path))
-        if isinstance(part, ast.FunctionDef) and part.end_lineno - part.body[0].lineno > 50
-    ]
+def test_files_are_short():
+    assert not violations(lambda path: len(path.read_text().splitlines()) > 400)
 
-    assert len(path.read_text().splitlines()) <= 400
-    assert not long
+
+def test_functions_are_short():
+    def long_functions(path: Path) -> list[str]:
+        functions = [node for node in nodes(path) if isinstance(node, ast.FunctionDef)]
+        return [each.name for each in functions if each.end_lineno - each.body[0].lineno > 50]
+
+    assert not violations(long_functions)
 
 
 def frameworks_of(path: Path) -> set[str]:
@@ -162,67 +175,61 @@ def frameworks_of(path: Path) -> set[str]:
     return loaded & FRAMEWORKS
 
 
-@parametrize
-def test_a_file_that_imports_a_framework_is_named_after_it(path):
+def test_a_file_that_imports_a_framework_is_named_after_it():
     """So a parent process loads none by accident: the registry loads no such file."""
-    words = set(re.split(r"[/_.]", str(path.relative_to(PACKAGE))))
-    relative = str(path.relative_to(PACKAGE))
-    listed = [
-        set(names.split())
-        for prefix, names in EXCEPTIONS["framework"].items()
-        if relative.startswith(prefix)
-    ]
 
-    assert frameworks_of(path) <= words.union(*listed)
+    def others(path: Path) -> set[str]:
+        relative = str(path.relative_to(PACKAGE))
+        listed = [
+            set(names.split())
+            for prefix, names in EXCEPTIONS["framework"].items()
+            if relative.startswith(prefix)
+        ]
+        return frameworks_of(path) - set(re.split(r"[/_.]", relative)).union(*listed)
 
-
-@parametrize
-def test_no_backend_is_named_outside_the_backends(path):
-    relative = str(path.relative_to(PACKAGE))
-    if relative.startswith(tuple(EXCEPTIONS["backend name"])):
-        return
-    compared = [
-        text.value
-        for part in ast.walk(tree(path))
-        if isinstance(part, ast.Compare)
-        for text in ast.walk(part)
-        if isinstance(text, ast.Constant) and isinstance(text.value, str)
-    ]
-
-    assert not FRAMEWORKS & {text.removeprefix("keras-") for text in compared}
+    assert not violations(others)
 
 
-@parametrize
-def test_only_the_terminal_and_workers_print_or_exit(path):
-    if str(path.relative_to(PACKAGE)).startswith(tuple(EXCEPTIONS["print"])):
-        return
-    called = {ast.unparse(part.func) for part in ast.walk(tree(path)) if isinstance(part, ast.Call)}
-    loaded = {
-        alias.name
-        for part in ast.walk(tree(path))
-        if isinstance(part, ast.Import)
-        for alias in part.names
-    }
+def test_no_backend_is_named_outside_the_backends():
+    def backend_names(path: Path) -> set[str]:
+        compared = {
+            text.value.removeprefix("keras-")
+            for part in nodes(path)
+            if isinstance(part, ast.Compare)
+            for text in ast.walk(part)
+            if isinstance(text, ast.Constant) and isinstance(text.value, str)
+        }
+        return set() if is_exception(path, "backend name") else FRAMEWORKS & compared
 
-    assert not called & {"print", "sys.exit", "exit"}
-    assert "click" not in loaded
+    assert not violations(backend_names)
 
 
-@parametrize
-def test_nothing_is_evaluated_from_text(path):
-    called = {ast.unparse(part.func) for part in ast.walk(tree(path)) if isinstance(part, ast.Call)}
+def test_only_the_terminal_and_workers_print_or_exit():
+    def output_names(path: Path) -> set[str]:
+        modules = {
+            alias.name
+            for part in nodes(path)
+            if isinstance(part, ast.Import)
+            for alias in part.names
+        }
+        wrong = {"print", "sys.exit", "exit"}.intersection(calls(path)) | ({"click"} & modules)
+        return set() if is_exception(path, "print") else wrong
 
-    assert not called & {"eval", "exec"}
+    assert not violations(output_names)
 
 
-@parametrize
-def test_modules_are_imported_by_name_in_few_places(path):
-    named = any(
-        isinstance(part, ast.Call) and ast.unparse(part.func).endswith("import_module")
-        for part in ast.walk(tree(path))
-    )
+def test_nothing_is_evaluated_from_text():
+    assert not violations(lambda path: {"eval", "exec"}.intersection(calls(path)))
 
-    assert not named or str(path.relative_to(PACKAGE)) in EXCEPTIONS["import_module"]
+
+def test_modules_are_imported_by_name_in_few_places():
+    names = violations(lambda path: any(name.endswith("import_module") for name in calls(path)))
+
+    assert names.keys() <= EXCEPTIONS["import_module"].keys()
+
+
+def test_the_rules_report_files_that_break_them():
+    assert violations(lambda path: path == PACKAGE / "__main__.py") == {"__main__.py": True}
 
 
 def test_no_two_classes_have_one_name():

@@ -8,8 +8,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -95,23 +96,30 @@ def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
 
     The plainest code comes first: the linker takes a function from the first part that has it.
     """
-    folder = cache / f"runtime-{tools_digest(tools)}"
     names = ["entry.o", *(f"runtime{level}.o" for level in range(len(tools.levels)))]
-    if not folder.is_dir():
-        with _lock(folder):
-            _compile_runtime(tools, folder)
+    folder = build_once(cache / "runtime" / tools_digest(tools), partial(_compile_runtime, tools))
     return [folder / name for name in names]
 
 
+def build_once(folder: Path, compile_into: Callable[[Path], None]) -> Path:
+    """`folder`, built by the first process that needs it while the others wait.
+
+    `compile_into` gets a temporary folder that is renamed when it is complete.
+    """
+    if not folder.is_dir():
+        with _lock(folder):
+            if not folder.is_dir():  # another process may have built it meanwhile
+                with atomic_dir(folder) as fresh:
+                    compile_into(fresh)
+    return folder
+
+
 def _compile_runtime(tools: Toolchain, folder: Path) -> None:
-    if folder.is_dir():
-        return  # another process built it meanwhile
-    with atomic_dir(folder) as fresh:
-        count = f"-DASSAY_LEVELS={len(tools.levels)}"
-        tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
-        for level, flags in enumerate(tools.levels):
-            more = (*flags, *_level_flags(level))
-            tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
+    count = f"-DASSAY_LEVELS={len(tools.levels)}"
+    tools.compile(RUNTIME / "entry.cpp", folder / "entry.o", RUNTIME, count)
+    for level, flags in enumerate(tools.levels):
+        more = (*flags, _level_flag(level))
+        tools.compile(RUNTIME / "runtime.cpp", folder / f"runtime{level}.o", RUNTIME, *more)
 
 
 @contextmanager
@@ -150,7 +158,7 @@ def _make(
     models = [built.folder / f"model{level}.o" for level in range(len(tools.levels))]
     for level, part in enumerate(models):
         # -O0: it runs once, to describe the model
-        tools.compile(source, part, RUNTIME, "-O0", *_level_flags(level))
+        tools.compile(source, part, RUNTIME, "-O0", _level_flag(level))
     tools.link([*models, *runtime], built.program, shared=False)
     if library:
         tools.link([*models, *runtime], built.library, shared=True)
@@ -160,18 +168,27 @@ def _make(
         shutil.copy(Path(tools.onednn) / "lib" / "libdnnl.so.3", built.folder)
 
 
-def _level_flags(level: int) -> tuple[str, ...]:
-    """Flags that give a level names of its own, so that several can be in one program."""
-    return (f"-DASSAY_TABLE=assay_level_{level}", *((f"-Dassay=assay{level}",) if level else ()))
+def _level_flag(level: int) -> str:
+    """Flag that selects the inline namespace of a level (`runtime/cpu_level.hpp`)."""
+    return f"-DASSAY_LEVEL={level}"
 
 
 def _tools_text(tools: Toolchain) -> bytes:
     """The compiler, its flags, the CPU of -march=native, and the runtime's sources."""
     sources = sorted(RUNTIME.glob("*.[hc]pp"))
-    cpu = next((line for line in _cpu_lines() if line.startswith(("flags", "Features"))), "")
     return b"\n".join(
-        [msgspec.json.encode(tools), cpu.encode(), *(path.read_bytes() for path in sources)]
+        [msgspec.json.encode(tools), _cpu().encode(), *(path.read_bytes() for path in sources)]
     )
+
+
+# Lines of /proc/cpuinfo on which -march=native depends.
+CPU_LINES = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part")
+
+
+def _cpu() -> str:
+    """Model and features of the first CPU."""
+    lines = {line.partition(":")[0].strip(): line for line in reversed(_cpu_lines())}
+    return "\n".join(lines[name] for name in CPU_LINES if name in lines)
 
 
 def _cpu_lines() -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from assay.core import objects
 from assay.core.errors import AssayError, StoreError
@@ -19,7 +19,7 @@ from assay.core.redaction import redact_tokens
 if TYPE_CHECKING:
     import psycopg
 
-    Connection = psycopg.Connection[Any]
+    Connection: TypeAlias = psycopg.Connection[Any]
 
 PIECE = 4 << 20  # bytes of a row; a larger file has several
 HINT = "Its URL follows files= in the store's URL; s3:// needs pip install s3fs."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -26,7 +26,7 @@ from assay.stores._rows import MAX_ROWS, is_readable, key_of
 if TYPE_CHECKING:
     import psycopg
 
-    Connection = psycopg.Connection[Any]
+    Connection: TypeAlias = psycopg.Connection[Any]
 
 _COLUMNS = (
     *("id", "run", "started", "status", "workload", "backend", "key", "label", "tags"),

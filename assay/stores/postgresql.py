@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -29,7 +29,7 @@ from assay.stores._mending import Repairer, Skipped
 if TYPE_CHECKING:
     import psycopg
 
-    Connection = psycopg.Connection[Any]
+    Connection: TypeAlias = psycopg.Connection[Any]
 
 
 T = TypeVar("T")

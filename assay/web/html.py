@@ -8,8 +8,15 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from assay.core.errors import NotPossibleError
+
+try:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup, escape
+except ImportError:
+    raise NotPossibleError(
+        "Pages need jinja2, which is not installed.", hint="pip install 'assay[web]'"
+    ) from None
 
 from assay.web.page import Cell, Grid, Page
 
@@ -54,7 +61,7 @@ def _render(
     json: str,
     head: Markup,
 ) -> str:
-    return (
+    html: str = (
         _environment()
         .get_template("page.html")
         .render(
@@ -67,6 +74,7 @@ def _render(
             head=head,
         )
     )
+    return html
 
 
 @functools.cache

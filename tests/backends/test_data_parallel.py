@@ -21,6 +21,7 @@ SHARING = {"jax": "", "torch": "", "tensorflow": "", "keras-jax": ""}
 SHARING |= {"keras-tensorflow": ",compiler=off"}
 
 
+@pytest.mark.family(backend="devices")
 @pytest.mark.parametrize(
     "backend", [pytest.param(b, marks=pytest.mark.real(*frameworks(b))) for b in SHARING]
 )

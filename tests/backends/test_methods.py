@@ -9,6 +9,7 @@ from assay.core.records import Procedure
 from tests.backends.opened import SMALL
 
 
+@pytest.mark.family(engine="engines")
 @pytest.mark.parametrize(
     "engine",
     [

@@ -15,8 +15,8 @@ from assay.datasets.library import find, get
 from tests.datasets.making import WHOLE, binary_batch, needs_whole, pictures, python2_batch
 
 FEW = {"train": 20, "test": 20}
-PICKLES, BINARY, SHEETS = (replace(form, each=FEW) for form in cifar.CIFAR10)
-PICKLES100, BINARY100 = (replace(form, each=FEW) for form in cifar.CIFAR100)
+PICKLES, BINARY, SHEETS = (replace(form, images_per_file=FEW) for form in cifar.CIFAR10)
+PICKLES100, BINARY100 = (replace(form, images_per_file=FEW) for form in cifar.CIFAR100)
 
 
 def write(folder, name, files):

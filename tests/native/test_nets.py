@@ -65,6 +65,7 @@ def test_outputs_are_those_of_keras_before_and_after_the_passes(name, keras):
         np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max(), rtol=0)
 
 
+@pytest.mark.family(name="large_networks")
 @pytest.mark.parametrize("name", sorted(LARGE))
 def test_the_large_ones_are_captured_with_every_weight(name, keras):
     job = built(name)

@@ -6,17 +6,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.series import series_of
 from assay.stores import folders
-from assay.web.app import application
 from tests.kept_runs import CASE, made_result
 from tests.stores import poison
 from tests.stores.poison import GOOD, NOT_FINITE, RECORD, SERIES, kept_ids, poisoned
+from tests.web.clients import web_client
 
+WEB = pytest.mark.real("starlette", "jinja2", "httpx2")
 DATABASE = pytest.param("postgresql", marks=pytest.mark.real("postgresql", "psycopg"))
 BAD_KEY = NOT_FINITE[1].key
 COMMANDS = [
@@ -107,10 +107,11 @@ def test_every_command_reads_a_poisoned_store(store, words, assay, tmp_path, mon
     assert len(results) == len(points) == GOOD + len(store.bad)
 
 
+@WEB
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_shows_a_poisoned_store(store, path):
     store.poison()
-    client = TestClient(application(store.place), base_url="http://127.0.0.1:8000")
+    client = web_client(store.place)
     address = path.format(**names(store))
 
     page = client.get(address)
@@ -121,10 +122,11 @@ def test_every_page_shows_a_poisoned_store(store, path):
     assert "cannot be read" not in page.text
 
 
+@WEB
 @pytest.mark.parametrize("case", NOT_FINITE, ids=lambda case: case.params["lr"])
 def test_each_number_has_a_page_of_its_series(store, case):
     store.poison()
-    client = TestClient(application(store.place), base_url="http://127.0.0.1:8000")
+    client = web_client(store.place)
     series = series_of(made_result(folders.CaseDir("a/001", None), case, 1.0, "")).id
 
     every, page = client.get("/history"), client.get(f"/history/{series}/step_time")

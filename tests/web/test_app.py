@@ -11,7 +11,6 @@ from functools import partial
 
 import msgspec
 import pytest
-from starlette.testclient import TestClient
 
 from assay.commands.race.ranking import Place, Race
 from assay.commands.study import api
@@ -23,17 +22,17 @@ from assay.native.tuner.records import LossInterval, TunedPoint, Tuning
 from assay.stats import stored_summary
 from assay.stores import folders
 from assay.stores.runs import RACE, TUNING
-from assay.web.app import application
-from assay.web.guard import HEADERS
-from assay.web.pages import check, compare
 from tests.kept_runs import CASE, OTHER, keep_run, made_result
+from tests.web.clients import web_client
+
+pytestmark = pytest.mark.real("starlette", "jinja2", "httpx2")
 
 HOSTILE = "<script>alert(1)</script>"
 
 
 @pytest.fixture
 def client(home):
-    return TestClient(application(home), base_url="http://127.0.0.1:8000")
+    return web_client(home)
 
 
 def test_an_empty_store_says_what_to_do(client):
@@ -68,7 +67,7 @@ def test_every_page_has_a_json_twin_at_its_address(path, client, keep):
 def test_every_page_shows_a_store_in_a_database(database):
     run = keep_run(database, (CASE, 0.01, "ok"), (OTHER, 0.02, "failed"))
     keep_run(database, (CASE, 0.01, "ok"))
-    client = TestClient(application(database), base_url="http://127.0.0.1:8000")
+    client = web_client(database)
 
     series = client.get("/history?format=json").json()["series"]
     one = next(s for s in series if s["metric"] == "step_time")
@@ -222,26 +221,28 @@ def test_the_dashboard_only_reads(method, client):
 
 
 def test_every_answer_forbids_what_it_does_not_need(client):
+    from assay.web.guard import HEADERS
+
     for path in ("/", "/nowhere", "/static/assay.css"):
         answer = client.get(path)
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
 def test_a_foreign_host_name_is_refused(home):
-    client = TestClient(application(home), base_url="http://evil.example")
+    client = web_client(home, base_url="http://evil.example")
 
     assert client.get("/").status_code == 421
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000"])
 def test_names_of_this_machine_are_answered(host, home):
-    client = TestClient(application(home), base_url="http://127.0.0.1")
+    client = web_client(home, base_url="http://127.0.0.1")
 
     assert client.get("/", headers={"host": host}).status_code == 200
 
 
 def test_a_token_is_asked_for_once(home):
-    client = TestClient(application(home, token="secret"), base_url="http://example.org")
+    client = web_client(home, token="secret", base_url="http://example.org")
 
     assert client.get("/").status_code == 401
     assert client.get("/", params={"token": "wrong"}).status_code == 401
@@ -415,7 +416,7 @@ def test_trade_offs_name_who_is_beaten_by_nobody(client, keep):
 
 
 def test_very_many_series_are_not_checked_while_a_reader_waits(client, keep, monkeypatch):
-    monkeypatch.setattr(check, "MAX_SERIES", 1)
+    monkeypatch.setattr("assay.web.pages.check.MAX_SERIES", 1)
     keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
 
     assert "2 series are too many for one page" in client.get("/check").text
@@ -436,7 +437,7 @@ def test_two_labels_are_compared_case_by_case(client, keep):
 
 
 def test_very_many_are_compared_from_the_index(client, keep, monkeypatch):
-    monkeypatch.setattr(compare, "MAX_RESULTS", 1)
+    monkeypatch.setattr("assay.web.pages.compare.MAX_RESULTS", 1)
     for label, factor in (("before", 1.0), ("after", 1.2)):
         keep((CASE, 0.010 * factor, "ok"), (OTHER, 0.020, "ok"), label=label)
 
@@ -473,7 +474,7 @@ def test_a_new_index_has_its_histories_again(home, keep):
         keep((CASE, 0.01, "ok"), started=f"2026-11-{night:02d}T03:00:00Z")
     for part in home.glob("index.sqlite*"):
         part.unlink()
-    client = TestClient(application(home), base_url="http://127.0.0.1:8000")
+    client = web_client(home)
 
     def points() -> list[int]:
         page = client.get("/history", params={"format": "json"}).json()

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.core.records import Case
-from assay.web.publish import publish
-from assay.web.report import report
 from assay.web.serve import serve
 from tests.kept_runs import CASE, OTHER, keep_run
 
@@ -175,7 +174,7 @@ def test_without_javascript_everything_is_there(browser, site):
 
 
 def test_a_report_opens_from_a_file_and_asks_nobody(page, site, store, tmp_path):
-    path = report("nightly", tmp_path / "report.html", store)
+    path = assay.report("nightly", tmp_path / "report.html", store)
 
     page.goto(path.as_uri())
     page.get_by_role("link", name="mnist-mlp@jax").first.click()
@@ -186,7 +185,7 @@ def test_a_report_opens_from_a_file_and_asks_nobody(page, site, store, tmp_path)
 
 
 def test_a_published_site_can_be_walked(page, site, store, tmp_path):
-    folder = publish(tmp_path / "site", store=store)
+    folder = assay.publish(tmp_path / "site", store=store)
 
     page.goto((folder / "index.html").as_uri())
     page.get_by_role("link", name="History").first.click()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.kept_runs import CASE
 
-pytest.importorskip("jinja2")
+pytestmark = pytest.mark.real("jinja2")
 
 
 def test_every_page_lies_beside_its_json(assay, keep, tmp_path):

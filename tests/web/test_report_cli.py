@@ -10,7 +10,7 @@ from assay.core.records import Plan
 from assay.core.registry import open_store
 from tests.kept_runs import CASE, OTHER
 
-pytest.importorskip("jinja2")
+pytestmark = pytest.mark.real("jinja2")
 
 
 def test_a_run_becomes_one_file_that_loads_nothing(assay, keep, tmp_path):

@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-pytest.importorskip("starlette")
+pytestmark = pytest.mark.real("starlette", "jinja2", "uvicorn")
 
 
 def test_it_says_where_it_is_answers_and_stops_at_ctrl_c(home):

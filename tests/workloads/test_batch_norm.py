@@ -51,6 +51,7 @@ def test_fused_without_batch_norm_is_refused():
 
 @pytest.mark.real("keras", "jax", "tensorflow", "torch")
 @pytest.mark.timeout(1200)  # six processes
+@pytest.mark.family(bn="batch_norms")
 @pytest.mark.parametrize("bn", ["mode0", "mode2"])
 def test_every_framework_gives_the_same_before_and_after_training(bn, tmp_path):
     found = {name: trained(f"vgg16:{SIZES},bn={bn}@{name}", tmp_path / name) for name in SIX}

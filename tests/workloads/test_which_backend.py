@@ -70,6 +70,7 @@ def test_a_framework_opens_what_the_table_says(workload, backend):
 
 
 @pytest.mark.real("keras", "jax", "onnxruntime")
+@pytest.mark.family(workload="runtime_workloads")
 @pytest.mark.parametrize("workload", SMALL)
 def test_a_runtime_opens_what_the_table_says(workload, keras):
     import onnxruntime

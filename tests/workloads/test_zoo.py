@@ -15,8 +15,9 @@ from tests.workloads.opened_all import PICTURES, SMALL, taken_by_all
 
 NEAR = 1e-4  # of the largest output
 NEAR_COUNTS = {"jax": 0.01, "torch": 0.01, "tensorflow": 0.2}  # shares
-TRAINED = [name for name in SMALL if name != "generation"]
-PURE = [name for name in SMALL if name not in {"resnet50 subclassed", "resnet50 eager"}]
+STYLES = ("resnet50", "resnet50 subclassed", "resnet50 eager")
+# One of each family for `make test`: recurrent, convolutional, attention, generation, embeddings.
+ZOOS = {"few": ("gru", "convnext", "decoder", "generation", "dlrm"), "all": tuple(SMALL)}
 FRAMEWORKS = [
     pytest.param(name, marks=pytest.mark.real("keras", name, "torch")) for name in ("jax", "torch")
 ]
@@ -44,79 +45,112 @@ PARAMETERS = {
 }
 
 
+def over_zoos(test):
+    return pytest.mark.family(zoo="zoo")(pytest.mark.parametrize("zoo", ZOOS)(test))
+
+
 @pytest.fixture(scope="session")
-def taken(tmp_path_factory):
-    """Engine → workload → what an inference and two training steps gave; taken once for all."""
+def folder(tmp_path_factory):
+    """A folder that all processes of this run share: what lies there is computed once."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # which all processes of this run share
-    return lambda engine: taken_by_all(f"keras-{engine}", folder / f"zoo-{engine}")
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
-@pytest.fixture(scope="session")
-def pure(tmp_path_factory):
+@pytest.fixture
+def taken(folder, zoo):
+    """Engine → workload → what an inference and two training steps gave."""
+    return lambda engine: taken_by_all(f"keras-{engine}", folder / f"{zoo}-{engine}", ZOOS[zoo])
+
+
+@pytest.fixture
+def pure(folder, zoo):
     """The same of the frameworks by themselves."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    return lambda framework: taken_by_all(framework, folder / f"zoo-pure-{framework}", PURE)
+    return lambda name: taken_by_all(name, folder / f"{zoo}-pure-{name}", without_styles(zoo))
+
+
+def without_styles(zoo: str) -> list[str]:
+    return [name for name in ZOOS[zoo] if name not in STYLES[1:]]
+
+
+def pictures(zoo: str) -> list[str]:
+    return [name for name in PICTURES if name in ZOOS[zoo]]
+
+
+def trained(zoo: str) -> list[str]:
+    return [name for name in ZOOS[zoo] if name != "generation"]
 
 
 def near(found: np.ndarray, wanted: np.ndarray) -> bool:
     return found.shape == wanted.shape and np.abs(found - wanted).max() < NEAR * abs(wanted).max()
 
 
+@over_zoos
 @pytest.mark.parametrize("engine", ENGINES)
-def test_outputs_are_the_same_on_every_engine(engine, taken):
+def test_outputs_are_the_same_on_every_engine(engine, zoo, taken):
     found, other = taken(engine), taken("torch")
 
-    assert [name for name in SMALL if not near(found[name]["before"], other[name]["before"])] == []
+    assert [
+        name for name in ZOOS[zoo] if not near(found[name]["before"], other[name]["before"])
+    ] == []
 
 
+@over_zoos
 @pytest.mark.parametrize("engine", ENGINES)
-def test_two_training_steps_change_the_outputs_and_leave_them_finite(engine, taken):
-    found = {name: taken(engine)[name] for name in TRAINED}
+def test_two_training_steps_change_the_outputs_and_leave_them_finite(engine, zoo, taken):
+    found = {name: taken(engine)[name] for name in trained(zoo)}
 
     assert [name for name, one in found.items() if not np.isfinite(one["after"]).all()] == []
     assert [name for name, one in found.items() if near(one["after"], one["before"])] == []
     assert {one["facts"]["mode"] for one in found.values()} == {"train"}
 
 
+@over_zoos
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_outputs_of_a_framework_alone_are_those_of_keras(framework, pure, taken):
+def test_outputs_of_a_framework_alone_are_those_of_keras(framework, zoo, pure, taken):
     found, other = pure(framework), taken("torch")
 
-    assert [name for name in PURE if not near(found[name]["before"], other[name]["before"])] == []
-    parameters = {name: found[name]["facts"]["parameters"] for name in PURE}
-    assert parameters == {name: other[name]["facts"]["parameters"] for name in PURE}
+    assert [
+        name
+        for name in without_styles(zoo)
+        if not near(found[name]["before"], other[name]["before"])
+    ] == []
+    names = without_styles(zoo)
+    parameters = {name: found[name]["facts"]["parameters"] for name in names}
+    assert parameters == {name: other[name]["facts"]["parameters"] for name in names}
 
 
+@over_zoos
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_training_steps_of_a_framework_alone_change_the_outputs(framework, pure):
-    found = {name: pure(framework)[name] for name in PURE if name != "generation"}
+def test_training_steps_of_a_framework_alone_change_the_outputs(framework, zoo, pure):
+    found = {name: pure(framework)[name] for name in without_styles(zoo) if name != "generation"}
 
     assert [name for name, one in found.items() if not np.isfinite(one["after"]).all()] == []
     assert [name for name, one in found.items() if near(one["after"], one["before"])] == []
 
 
+@over_zoos
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_the_work_of_a_net_is_that_of_the_frameworks_counter_and_of_keras(framework, pure, taken):
+def test_the_work_of_a_net_is_that_of_the_frameworks_counter_and_of_keras(
+    framework, zoo, pure, taken
+):
     found, other = pure(framework), taken("torch")
-    trained = [name for name in PURE if name in TRAINED]
+    names = without_styles(zoo)
+    steps = [name for name in names if name in trained(zoo)]
 
-    assert {name: found[name]["expected"] for name in PURE} == {
-        name: other[name]["expected"] for name in PURE
+    assert {name: found[name]["expected"] for name in names} == {
+        name: other[name]["expected"] for name in names
     }
     assert {name: found[name]["macs"] for name in trained} == {
-        name: found[name]["expected"] for name in trained
+        name: found[name]["expected"] for name in steps
     }
     # of dlrm, Keras counts the layers and not the product that is written as an operation
-    layers = [name for name in trained if name != "dlrm"]
+    layers = [name for name in steps if name != "dlrm"]
     assert {name: other[name]["multiply_adds"] for name in layers} == {
         name: found[name]["expected"] for name in layers
     }
 
 
+@over_zoos
 @pytest.mark.parametrize(
     ("framework", "layout"),
     [
@@ -124,25 +158,28 @@ def test_the_work_of_a_net_is_that_of_the_frameworks_counter_and_of_keras(framew
         pytest.param("torch", "channels_last", marks=pytest.mark.real("torch")),
     ],
 )
-def test_the_other_layout_of_a_framework_gives_the_same(framework, layout, pure, tmp_path):
+def test_the_other_layout_of_a_framework_gives_the_same(framework, layout, zoo, pure, tmp_path):
     text = f"data_format={layout},"
-    other = taken_by_all(framework, tmp_path, PICTURES, text, modes=("infer",))
+    other = taken_by_all(framework, tmp_path, pictures(zoo), text, modes=("infer",))
 
-    wrong = [n for n in PICTURES if not near(other[n]["before"], pure(framework)[n]["before"])]
+    wrong = [n for n in pictures(zoo) if not near(other[n]["before"], pure(framework)[n]["before"])]
     assert wrong == []
     assert {one["facts"]["data_format"] for one in other.values()} == {layout}
 
 
+@pytest.mark.family(engine="engines")
 @pytest.mark.parametrize("engine", ENGINES)
-def test_resnet50_trains_the_same_in_every_style(engine, taken):
-    styles = [taken(engine)[f"resnet50{style}"] for style in ("", " subclassed", " eager")]
+def test_resnet50_trains_the_same_in_every_style(engine, tmp_path):
+    taken = taken_by_all(f"keras-{engine}", tmp_path, STYLES, modes=("train",))
+    styles = [taken[name] for name in STYLES]
 
     assert all(near(style["after"], styles[0]["after"]) for style in styles)
     assert [style["facts"]["eager"] for style in styles] == [False, False, True]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_decoder_counts_tokens_and_generation_only_infers(engine, taken):
+@over_zoos
+def test_a_decoder_counts_tokens_and_generation_only_infers(engine, zoo, taken):
     training, generation = taken(engine)["decoder"], taken(engine)["generation"]
 
     assert training["items"] == 2 * 16
@@ -151,14 +188,15 @@ def test_a_decoder_counts_tokens_and_generation_only_infers(engine, taken):
     assert (generation["after"] == generation["before"]).all()
 
 
+@over_zoos
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_work_counted_layer_by_layer_is_that_of_the_frameworks_counter(engine, taken):
-    found = {name: taken(engine)[name] for name in TRAINED}
+def test_the_work_counted_layer_by_layer_is_that_of_the_frameworks_counter(engine, zoo, taken):
+    found = {name: taken(engine)[name] for name in trained(zoo)}
     counted = {name: one for name, one in found.items() if one["macs"]}
 
     assert [name for name, one in found.items() if one["multiply_adds"] <= 0] == []
     assert {name: one["multiply_adds"] for name, one in found.items()} == {
-        name: one["multiply_adds"] for name, one in taken("torch").items() if name in TRAINED
+        name: one["multiply_adds"] for name, one in taken("torch").items() if name in trained(zoo)
     }
     # TensorFlow's counts element-wise work too, which small models have much of, and no loops
     near = NEAR_COUNTS[engine]
@@ -168,11 +206,12 @@ def test_the_work_counted_layer_by_layer_is_that_of_the_frameworks_counter(engin
     ] == []
 
 
+@over_zoos
 @pytest.mark.real("keras", "torch")
-def test_the_other_layout_gives_the_same_outputs(taken, tmp_path):
-    other = taken_by_all("keras-torch", tmp_path, PICTURES, "data_format=channels_first,")
+def test_the_other_layout_gives_the_same_outputs(zoo, taken, tmp_path):
+    other = taken_by_all("keras-torch", tmp_path, pictures(zoo), "data_format=channels_first,")
 
-    wrong = [n for n in PICTURES if not near(other[n]["before"], taken("torch")[n]["before"])]
+    wrong = [n for n in pictures(zoo) if not near(other[n]["before"], taken("torch")[n]["before"])]
     assert wrong == []
     assert {one["facts"]["data_format"] for one in other.values()} == {"channels_first"}
 

@@ -15,7 +15,7 @@ import msgspec
 
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file, user_path, write_atomic
-from assay.native.build import RUNTIME, atomic_dir, default_cache, tools_digest
+from assay.native.build import RUNTIME, build_once, default_cache, tools_digest
 from assay.native.hpvm.builder import ModelSettings
 from assay.native.toolchain import Toolchain, toolchain
 
@@ -96,11 +96,12 @@ def _shim(tools: Toolchain, settings: ModelSettings) -> Path:
     sources = [*sorted(SHIM.iterdir()), RUNTIME / "configuration.hpp"]
     text = msgspec.json.encode(tools) + b"".join(path.read_bytes() for path in sources)
     cache = Path(settings.cache) if settings.cache else default_cache()
-    folder = cache / f"hpvm-{hashlib.sha256(text).hexdigest()[:32]}"
-    if not folder.is_dir():
-        with atomic_dir(folder) as fresh:
-            tools.compile(SHIM / "shim.cpp", fresh / "shim.o", SHIM, "-O1")
-    return folder / "shim.o"
+    digest = hashlib.sha256(text).hexdigest()[:32]
+
+    def compile_into(folder: Path) -> None:
+        tools.compile(SHIM / "shim.cpp", folder / "shim.o", SHIM, "-O1")
+
+    return build_once(cache / "runtime" / f"hpvm-{digest}", compile_into) / "shim.o"
 
 
 def _variables(settings: ModelSettings | None) -> dict[str, str]:

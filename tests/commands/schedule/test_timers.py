@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 
 import pytest
-import yaml
 
 from assay.commands.schedule.timers import Scheduled, calendar, files, parse_time
 from assay.core.errors import UsageError
@@ -44,7 +42,7 @@ def test_a_line_of_cron_runs_the_very_words(every, place, tmp_path):
     assert "%" not in line.replace(r"\%", "")
 
 
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+@pytest.mark.real("systemd-analyze")
 @pytest.mark.parametrize("every", ["hour", "night", "week"])
 def test_systemd_takes_the_units_and_the_calendar(every, tmp_path):
     for name, text in files("systemd", scheduled(every)).items():
@@ -67,7 +65,10 @@ def test_a_unit_quotes_what_systemd_would_expand():
     assert '"/srv/a b;$$(touch x)%%n/plan\'s.toml"' in line
 
 
+@pytest.mark.real("yaml")
 def test_a_workflow_is_yaml_whose_step_runs_the_plan():
+    import yaml
+
     ((name, text),) = files("github-actions", scheduled()).items()
     found = yaml.safe_load(text)
     (job,) = found["jobs"].values()

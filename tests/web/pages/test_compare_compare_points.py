@@ -12,14 +12,16 @@ from assay.core.errors import UsageError
 from assay.core.records import Case, Query
 from assay.core.registry import open_store
 from assay.stores.selection import select
-from assay.web.pages.compare import NOTE, compare_points
 from tests.kept_runs import CASE, OTHER
 
+pytestmark = pytest.mark.real("jinja2")
 NAMES = ("before", "after")
 
 
 def asked(home, how=CompareOptions()):
     queries = (Query(label="before"), Query(label="after"))
+    from assay.web.pages.compare import compare_points
+
     with closing(open_store(home)) as store:
         return compare_points(store, queries, NAMES, how)
 
@@ -40,6 +42,8 @@ def test_no_result_is_opened_and_the_answer_is_the_same(home, keep):
         assert one.ratio == pytest.approx(other.ratio, rel=1e-9)
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=0.01)
     assert found.means[0].ratio.value == pytest.approx(opened.means[0].ratio.value, rel=1e-9)
+    from assay.web.pages.compare import NOTE
+
     assert found.notes == (NOTE,)
 
 

@@ -13,6 +13,7 @@ from assay.core import registry
 from assay.workloads.accuracy import TEN
 from assay.workloads.net import layers
 
+FEW = ("lenet", "alexnet2", "mobilenet-cifar10", "resnet18-cifar10")  # the small ones
 NEAR = 1e-4  # of the largest output
 # Weights with running averages, those that are trained, and multiply-adds of one image.
 SIZES = {
@@ -79,11 +80,14 @@ def built(data_format: str, *chosen: str) -> dict[str, dict]:
 
 @pytest.mark.real("keras", "torch")
 @pytest.mark.timeout(1200)
-def test_all_ten_are_built_with_these_weights_and_give_the_same_in_keras_and_torch():
-    found = built("channels_last")
+@pytest.mark.family(chosen="networks")
+@pytest.mark.parametrize("chosen", ["few", "all"])
+def test_they_are_built_with_these_weights_and_give_the_same_in_keras_and_torch(chosen):
+    names = FEW if chosen == "few" else tuple(SIZES)
+    found = built("channels_last", *names)
 
-    held = {name: (one["keras"], one["torch"]) for name, one in found.items()}
-    assert held == {name: sizes[:2] for name, sizes in SIZES.items()}
+    parameters = {name: (one["keras"], one["torch"]) for name, one in found.items()}
+    assert parameters == {name: SIZES[name][:2] for name in names}
     assert [name for name, one in found.items() if one["apart"] > NEAR] == []
 
 

@@ -1,0 +1,67 @@
+"""Programs and packages that marked tests need, and a report of those that are missing."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import shutil
+from collections import Counter, defaultdict
+
+import pytest
+
+# need → programs of which one is enough, and the package of Debian that has it
+PROGRAMS = {
+    "buildah": (("buildah",), "buildah"),
+    "chromium": (("chromium",), "chromium"),
+    "clang": (("clang++",), "clang"),
+    "compiler": (("g++", "c++"), "g++"),
+    "hyperfine": (("hyperfine",), "hyperfine"),
+    "ip": (("ip",), "iproute2"),
+    "mmdebstrap": (("mmdebstrap",), "mmdebstrap debian-archive-keyring"),
+    "postgresql": (("pg_ctlcluster",), "postgresql"),
+    "qemu": (("qemu-x86_64",), "qemu-user"),
+    "systemd-analyze": (("systemd-analyze",), "systemd"),
+}
+_skipped: defaultdict[str, Counter[str]] = defaultdict(Counter)  # reason → file → tests
+
+
+@functools.cache
+def is_installed(need: str) -> bool:
+    if need in PROGRAMS:
+        return any(shutil.which(program) for program in PROGRAMS[need][0])
+    try:
+        return importlib.util.find_spec(need) is not None
+    except ModuleNotFoundError:  # of a package that it would be in
+        return False
+
+
+def install_hint(need: str) -> str:
+    return f"apt-get install {PROGRAMS[need][1]}" if need in PROGRAMS else f"Python package {need}"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose needs are missing; in CI, where everything must run, fail it."""
+    needs = dict.fromkeys(need for mark in item.iter_markers("real") for need in mark.args)
+    missing = [need for need in needs if not is_installed(need)]
+    if missing and os.environ.get("CI"):
+        pytest.fail(f"{', '.join(missing)} is not installed, and in CI nothing may be skipped")
+    if missing:
+        hints = "; ".join(map(install_hint, missing))
+        pytest.skip(f"needs {', '.join(missing)} ({hints})")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        _skipped[reason][report.nodeid.partition("::")[0]] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    total = sum(files.total() for files in _skipped.values())
+    if total:
+        terminalreporter.section("skipped tests, by what is missing here")
+    for reason, files in sorted(_skipped.items()):
+        names = ", ".join(f"{file} ({count})" for file, count in sorted(files.items()))
+        terminalreporter.write_line(f"{reason}: {names}")
+    terminalreporter.write_line(f"skip count: {total}")
