@@ -156,7 +156,7 @@ def _argument(part: DeclaredOption, about: Argument) -> click.Argument:
         type=_click_type(kind, Flag("")),
         nargs=-1 if many else 1,
         required=required,
-        metavar=about.metavar or None,
+        metavar=about.metavar,
         shell_complete=options.completer(about.complete),
         **({} if many or required else {"default": part.default}),
     )

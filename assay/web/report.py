@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Annotated
 
-import click
 import msgspec
 
-from assay.cli import complete, options, printing
+from assay.cli import printing
+from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_atomic
+from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.core.settings import Home
-from assay.web.html import report_html
 from assay.web.page import Page
-from assay.web.pages.result import result_page
-from assay.web.pages.run import run_page
 
 MOST = 60  # results that get a part of their own; all are in the tables
 
 
-def report(what: str, output: str | Path, home: Home = None) -> Path:
+@accept_old_keywords(home="store")
+def report(
+    what: Annotated[str, Argument("RUN|LABEL", complete="runs")],
+    output: Annotated[str | Path, Flag("File to write.", flags="-o --output")] = "report.html",
+    store: StoreUrl = None,
+) -> Path:
     """A run, or all runs of a label, with every result: one self-contained file.
 
     >>> assay.report("last", "report.html")
     """
+    from assay.web.html import report_html
+
     path = _checked(Path(output))
-    with closing(open_store(home)) as store:
-        pages = _pages(store, _runs(store, what))
+    with closing(open_store(store)) as opened:
+        pages = _pages(opened, _runs(opened, what))
     known = {page.anchor for page in pages}
 
     def address(to: str) -> str:
@@ -59,6 +64,9 @@ def _runs(store: Store, what: str) -> list[str]:
 
 
 def _pages(store: Store, runs: Sequence[str]) -> list[Page]:
+    from assay.web.pages.result import result_page
+    from assay.web.pages.run import run_page
+
     pages = []
     for run in runs:
         pages.append(_anchored(run_page(store, run), run))
@@ -72,19 +80,17 @@ def _anchored(page: Page, anchor: str) -> Page:
     return msgspec.structs.replace(page, anchor=anchor, form=None)
 
 
-@click.command(
+@click_command(
+    report,
     epilog="""\b
 Examples:
   assay report last -o report.html
-  assay report nightly -o nightly.html         all runs labelled so"""
+  assay report nightly -o nightly.html         all runs labelled so""",
 )
-@click.argument("what", metavar="RUN|LABEL", shell_complete=complete.runs)
-@click.option("-o", "--output", default="report.html", show_default=True, help="File to write.")
-@options.home
-def command(what: str, output: str, home: str | None) -> None:
+def command(keywords: Keywords) -> None:
     """Write a run, or all runs of a label, as one HTML file.
 
     It opens offline and loads nothing: mail it, attach it, put it on any host.
     """
 
-    printing.put(str(report(what, output, home)))
+    printing.put(str(report(**keywords)))
