@@ -22,7 +22,7 @@ RUN = ("-m", "assay", "run", "--samples", "5", "--steps-per-sample", "1", "--bat
 # Without what a start loads: older versions of click and msgspec load more themselves.
 TESTS = (
     *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not loads_nothing"),
-    *("tests/core", "tests/cli/test_cli.py"),
+    *("tests/core", "tests/cli/test_main.py"),
 )
 # Extra → what has to work with it, as words for Python.
 SMOKE = {
