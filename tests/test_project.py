@@ -122,3 +122,18 @@ def test_links_between_pages_lead_somewhere(path):
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
 
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_contributing_names_files_and_constants_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = set(re.findall(r"`((?:assay|tests|docs)/[\w/.]+\.(?:py|md))`", text))
+    constants = set(re.findall(r"`([A-Z][A-Z_]{3,})` (?:of|in) `(assay/[\w/.]+\.py)`", text))
+
+    assert len(paths) > 10
+    assert not {path for path in paths if "NAME" not in path and not (ROOT / path).exists()}
+    assert len(constants) > 4
+    assert not {
+        (name, path)
+        for name, path in constants
+        if not re.search(rf"^{name}\b", (ROOT / path).read_text(), re.MULTILINE)
+    }
