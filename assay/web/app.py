@@ -32,7 +32,7 @@ PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
     "/runs": lambda store, query: overview.runs_page(store, query),
     "/runs/{run}": lambda store, query: run.run_page(store, query["run"]),
     "/runs/{run}/{number}": lambda store, query: result.result_page(
-        store, f"{params['run']}/{params['number']}"
+        store, f"{query['run']}/{query['number']}"
     ),
     "/history": lambda store, query: history.all_series_page(store, query),
     "/history/{series}/{metric}": lambda store, query: history.series_page(
