@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
@@ -21,10 +22,9 @@ from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.web.html import STATIC, page_html
-from assay.web.page import Page, error_page, page_json
-from assay.web.pages import accuracy, check, history, overview, result, run
-from assay.web.pages.findings import Findings
+
+if TYPE_CHECKING:
+    from assay.web.page import Page
 
 RUNS = 50  # newest runs with a page of their own and of each result
 MARK = ".assay-site"  # says that a folder is ours to write into
@@ -43,6 +43,8 @@ def publish(
 
     >>> assay.publish("site/")
     """
+    from assay.web.html import STATIC  # lazy, as all pages: they need an extra
+
     site = _checked(Path(folder))
     with closing(open_store(home)) as store:
         summarize_all(store, Query())
@@ -56,6 +58,8 @@ def publish(
 
 def _made(make: Callable[[], Page]) -> Page:
     """A result that cannot be read says so on its page, and stops no other."""
+    from assay.web.page import error_page
+
     try:
         return make()
     except AssayError as error:
@@ -75,6 +79,9 @@ def _checked(site: Path) -> Path:
 
 def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]:
     """Address → what makes its page: only one is in memory at a time."""
+    from assay.web.pages import accuracy, check, history, overview, result, run
+    from assay.web.pages.findings import Findings
+
     known = Findings()
     known.update(store, sys.maxsize)
     pages: dict[str, Callable[[], Page]] = {
@@ -97,6 +104,9 @@ def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]
 
 def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     """`/runs/X` is `runs/X/index.html`, so that its address needs no ending."""
+    from assay.web.html import page_html
+    from assay.web.page import page_json
+
     folder = at.strip("/")
 
     def address(to: str) -> str:

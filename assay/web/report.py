@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -16,10 +17,9 @@ from assay.core.files import write_atomic
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.web.html import report_html
-from assay.web.page import Page
-from assay.web.pages.result import result_page
-from assay.web.pages.run import run_page
+
+if TYPE_CHECKING:
+    from assay.web.page import Page
 
 MOST = 60  # results that get a part of their own; all are in the tables
 
@@ -29,6 +29,8 @@ def report(what: str, output: str | Path, home: Home = None) -> Path:
 
     >>> assay.report("last", "report.html")
     """
+    from assay.web.html import report_html  # lazy, as all pages: they need an extra
+
     path = _checked(Path(output))
     with closing(open_store(home)) as store:
         pages = _pages(store, _runs(store, what))
@@ -59,6 +61,9 @@ def _runs(store: Store, what: str) -> list[str]:
 
 
 def _pages(store: Store, runs: Sequence[str]) -> list[Page]:
+    from assay.web.pages.result import result_page
+    from assay.web.pages.run import run_page
+
     pages = []
     for run in runs:
         pages.append(_anchored(run_page(store, run), run))
