@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CHECKED := tests/test_layers.py tests/test_project.py
+CPP := $(wildcard assay/native/*/*.[ch]pp assay/native/hpvm/shim/*.h assay/native/hpvm/shim/*.[ch]pp \
+       tests/native/*.cpp tests/native/hpvm/*.cc)
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
@@ -28,6 +30,7 @@ long: $(VENV)/.test  ## the other tests: all models, seeds and backends, an hour
 lint: $(VENV)/.check  ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 
 check: lint  ## lint, layers, docs and changelog: under a minute, and only small packages

@@ -159,7 +159,7 @@ class FakeWorker(_ProcesslessWorker):
     def answers(self) -> Iterator[object]:
         request = self.requests[-1]
         if self._dies_after and len(self.requests) > self._dies_after:
-            raise EndingError("crashed", "the fake worker was told to crash")
+            raise EndingError("crashed", "the fake worker was asked to crash")
         if isinstance(request, messages.Open):
             yield _opened_message(stepped=not self._reported)
         elif isinstance(request, messages.TakeSamples):

@@ -111,7 +111,7 @@ class Repository:
         return found[0] if found else None
 
     def commit_of(self, result_id: str) -> str:
-        (reading,) = assay.read_results(Query(ids=(result_id,)), home=self.home)
+        (reading,) = assay.read_results(Query(ids=(result_id,)), store=self.home)
         return str(reading.result.environment.git["commit"])
 
     def _git(self, *words: str) -> str:

@@ -61,7 +61,7 @@ def time_pages(home: Path, given: argparse.Namespace) -> None:
     from assay.web.app import application
 
     series, results = given.series, given.results
-    dashboard = serve(port=0, home=home)
+    dashboard = serve(port=0, store=home)
     server = uvicorn.Server(uvicorn.Config(application(home), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [dashboard.socket]})
     thread.start()
@@ -200,7 +200,7 @@ def compare_publishing(home: Path, folder: Path, series: int, results: int) -> N
     from assay.web.publish import publish
 
     began = time.perf_counter()
-    site = publish(folder / "site", runs=0, home=home)
+    site = publish(folder / "site", runs=0, store=home)
     ours = time.perf_counter() - began
     theirs = asv_publish(folder / "asv", series, results)
     print(

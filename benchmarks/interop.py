@@ -250,7 +250,7 @@ def table(home: str, names: list[str]) -> list[dict[str, object]]:
     for label in names:
         of_forward = [
             reading.result
-            for reading in assay.read_results(Query(label=label), home=home)
+            for reading in assay.read_results(Query(label=label), store=home)
             if reading.result.case.params.get("target", "forward") == "forward"
         ]
         values = sum(len(result.values("step_time")) for result in of_forward)
@@ -273,7 +273,7 @@ def table(home: str, names: list[str]) -> list[dict[str, object]]:
 
 
 def _compared(results: list[assay.Result], home: str) -> Difference:
-    baseline = [r.result for r in assay.read_results(Query(label="assay"), home=home)]
+    baseline = [r.result for r in assay.read_results(Query(label="assay"), store=home)]
     (found,) = compare_results(baseline, results, ("assay", "tool")).differences
     return found
 

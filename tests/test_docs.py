@@ -109,7 +109,7 @@ def test_python_in_the_pages_runs(block, folder, home):
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280)
 
     assert ended.returncode == 0, ended.stderr
-    found = [reading.result for reading in assay.read_results(home=home)]
+    found = [reading.result for reading in assay.read_results(store=home)]
     assert [(one.case.key, one.reason) for one in found if one.status != "ok"] == []
 
 

@@ -156,7 +156,7 @@ def _argument(part: DeclaredOption, about: Argument) -> click.Argument:
         type=_click_type(kind, Flag("")),
         nargs=-1 if many else 1,
         required=required,
-        metavar=about.metavar or None,
+        metavar=about.metavar,
         shell_complete=options.completer(about.complete),
         **({} if many or required else {"default": part.default}),
     )
@@ -246,7 +246,7 @@ def _store_before(ctx: click.Context, _: click.Parameter, value: str | None) -> 
     before: str | None = ctx.find_root().params.get("store")
     if value and before:
         raise UsageError(
-            "A store was given before the verb and another behind it.",
+            "Two stores were given: one before the command and another after it.",
             hint="Give one; $ASSAY_HOME is the folder that data and logs of this machine go to.",
         )
     return value or before

@@ -82,14 +82,14 @@ def print_logs(results: Iterable[Result], runs: Path) -> None:
             options.print_message(f"what it printed: {runs / result.id / 'worker.log'}")
 
 
-def print_uploads(run: str, home: str | None) -> None:
+def print_uploads(run: str, store: settings.Home) -> None:
     """Where the settings send every run by itself; nothing of that can lose the run."""
-    if not (settings.home(home) / settings.SINKS).is_file():
+    if not (settings.home(store) / settings.SINKS).is_file():
         return
     from assay.platforms.sinks import upload
 
     try:
-        sent = upload.after_run(run, home)
+        sent = upload.after_run(run, store)
     except AssayError as error:
         options.print_message(f"not uploaded: {error}", f"hint: {error.hint}")
         return

@@ -240,7 +240,7 @@ class CommandGroup(click.Group):
 )
 @click.version_option(__version__, message="assay %(version)s")
 @click.option(
-    "--store", metavar="URL", help="Where results are kept, for any verb: a folder or a URL."
+    "--store", metavar="URL", help="Where results are stored, for any command: a folder or a URL."
 )
 def assay(store: str | None) -> None:
     """How fast is this model, really? Did it change? How much faster can it go?"""

@@ -44,7 +44,7 @@ def _place(ctx: click.Context, flag: click.Parameter, value: str | None) -> str 
     before: str | None = ctx.find_root().params.get("store")
     if value and before:
         raise UsageError(
-            "A store was given before the verb and another behind it.",
+            "Two stores were given: one before the command and another after it.",
             hint="Give one; $ASSAY_HOME is the folder that data and logs of this machine go to.",
         )
     return value or before

@@ -52,7 +52,7 @@ def command(
             load(verb).show(ids[0], store, format)
             return 0
     readings = read.read_results(
-        Query(ids=ids), home=store, say=lambda line: options.print_message(line)
+        Query(ids=ids), store=store, say=lambda line: options.print_message(line)
     )
     if not readings:
         raise UsageError(

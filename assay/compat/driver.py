@@ -8,18 +8,17 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Annotated
 
-import click
-
-from assay.cli import options, printing
-from assay.cli.finish import handle_signals, print_uploads
-from assay.commands.plot import api
+from assay.cli import printing
+from assay.cli.command import click_command
+from assay.cli.options import print_message
 from assay.commands.task import api as task
 from assay.core import codec, settings
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_atomic
-from assay.core.records import Result
+from assay.core.options import Flag, StoreUrl
+from assay.core.records import Result, Value
 from assay.logs.aws import result_key
 from assay.logs.patterns import compile_pattern, expand
 from assay.logs.task import Metric, Task
@@ -102,48 +101,62 @@ def _uptime() -> dict[str, float]:
 INTERRUPTED = 130
 
 
-@click.command(
+@click_command(
     epilog="""\b
 Examples:
   assay driver --task-name resnet50_cifar10_hybrid --num-gpus 0 --framework mxnet --epochs 3
   assay driver --task-name A --task-name B --num-gpus 0
   assay driver --task-name serve --metrics-policy inference_policy \\
-      --command-to-execute 'python serve.py --requests 1000'"""
+      --command-to-execute 'python serve.py --requests 1000'""",
 )
-@click.option("--task-name", "names", multiple=True, help="A section of the task file; repeatable.")
-@click.option("--all", "every", is_flag=True, help="Every section that has a command.")
-@click.option("--framework", default="", help="Prefix of the metric names in the result.")
-@click.option("--metrics-suffix", default="", help="Suffix of the metric names in the result.")
-@click.option("--num-gpus", type=int, help="Number of GPUs; default: the section's.")
-@click.option("--epochs", type=int, help="Replaces the value of --epochs in the command.")
-@click.option("--kvstore", help="Replaces the value of --kvstore in the command.")
-@click.option("--dtype", help="Replaces the value of --dtype in the command.")
-@click.option("--metrics-policy", default="", help="Section with the metrics of the next flag.")
-@click.option("--command-to-execute", "words", default="", help="Command in place of a section's.")
-@click.option("--metrics-template", "file", default=TEMPLATE, help="The task file.")
-@click.option("--data-set", default="", help="Recorded only; data is not fetched.")
-@options.home
-def command(names: tuple[str, ...], every: bool, **given: Any) -> int:
+def command(
+    *,
+    task_names: Annotated[
+        Sequence[str], Flag("A section of the task file; repeatable.", flags="--task-name")
+    ] = (),
+    every: Annotated[bool, Flag("Every section that has a command.", flags="--all")] = False,
+    framework: Annotated[str, Flag("Prefix of the metric names in the result.")] = "",
+    metrics_suffix: Annotated[str, Flag("Suffix of the metric names in the result.")] = "",
+    num_gpus: Annotated[int | None, Flag("Number of GPUs; default: the section's.")] = None,
+    epochs: Annotated[int | None, Flag("Replaces the value of --epochs in the command.")] = None,
+    kvstore: Annotated[str | None, Flag("Replaces the value of --kvstore in the command.")] = None,
+    dtype: Annotated[str | None, Flag("Replaces the value of --dtype in the command.")] = None,
+    metrics_policy: Annotated[str, Flag("Section with the metrics of the next flag.")] = "",
+    command_to_execute: Annotated[str, Flag("Command in place of a section's.")] = "",
+    metrics_template: Annotated[str, Flag("The task file.", show_default=False)] = TEMPLATE,
+    data_set: Annotated[str, Flag("Recorded only; data is not fetched.")] = "",
+    store: StoreUrl = None,
+) -> int:
     """Run tasks of task_config_template.cfg here, and write dlbenchmark_result.json.
 
     Several tasks are written into one file: the names in it begin with the task's. The log of a
     task is TASK.log; it is removed when all went well.
     """
+    from assay.cli.finish import handle_signals, print_uploads
+
     Path(RESULT).unlink(missing_ok=True)  # an old one would pass for this run's
-    status, requests = _requests(names, every, given)
-    if given["data_set"]:
-        options.print_message(
-            f"note: the data set {given['data_set']} is not fetched; it has to be here"
-        )
+    options = {"num_gpus": num_gpus, "epochs": epochs, "kvstore": kvstore, "dtype": dtype}
+    overrides = {name: value for name, value in options.items() if value is not None}
+    status, requests = 0, list[Task]()
+    if command_to_execute or metrics_policy:
+        request = _of_command(command_to_execute, metrics_policy, metrics_template, task_names)
+        requests.append(task.override_task(request, overrides))
+    elif every:
+        status, requests = _readable(metrics_template, overrides)
+    else:
+        requests = _named(task_names, metrics_template, overrides)
+    if data_set:
+        print_message(f"note: the data set {data_set} is not fetched; it has to be here")
     handle_signals()
     document: dict[str, float] = {}
     for request in requests:
-        options.print_message(*(f"note: {note}" for note in request.notes))
-        result = task.run_task(request, home=given["home"])
-        document |= _finished(request, result, given)
+        print_message(*(f"note: {note}" for note in request.notes))
+        result = task.run_task(request, store=store)
+        folder = settings.runs(store) / result.id
+        document |= _finished(request, result, folder, framework, metrics_suffix)
         if document:
             write_atomic(Path(RESULT), codec.encode(document, indent=4) + b"\n")
-        print_uploads(result.run, given["home"])
+        print_uploads(result.run, store)
         if result.status == "interrupted":
             return INTERRUPTED
         status = status if result.status == "ok" else 1
@@ -151,42 +164,34 @@ def command(names: tuple[str, ...], every: bool, **given: Any) -> int:
     return status
 
 
-def _requests(names: tuple[str, ...], every: bool, given: dict[str, Any]) -> tuple[int, list[Task]]:
-    """The tasks to run, and 1 where --all had to leave one out."""
-    wanted = ("num_gpus", "epochs", "kvstore", "dtype")
-    overrides = {name: given[name] for name in wanted if given[name] is not None}
-    file = given["file"]
-    if given["words"] or given["metrics_policy"]:
-        return 0, [task.override_task(_of_command(names, given), overrides)]
-    if every:
-        return _readable(file, overrides)
+def _named(names: Sequence[str], file: str, overrides: Mapping[str, Value]) -> list[Task]:
     if not names:
         raise UsageError(
             "No task was named.", hint=f"--task-name NAME, a section of {file}, or --all"
         )
-    return 0, [task.find_task(name, file, overrides) for name in names]
+    return [task.find_task(name, file, overrides) for name in names]
 
 
-def _readable(file: str, overrides: dict[str, Any]) -> tuple[int, list[Task]]:
-    """Every task of a file that can be read; what is wrong with another is said."""
-    status, found = 0, []
+def _readable(file: str, overrides: Mapping[str, Value]) -> tuple[int, list[Task]]:
+    """Every task of a file that can be read, and 1 where another could not, which is reported."""
+    status, tasks = 0, list[Task]()
     for name in task.names(file):
         try:
             section = task.section(name, file)
             if section.command:
-                found.append(task.override_task(section, overrides))
+                tasks.append(task.override_task(section, overrides))
         except AssayError as error:
-            options.print_message(f"warning: {name} is left out: {error}")
+            print_message(f"warning: {name} is left out: {error}")
             status = 1
-    if not found:
+    if not tasks:
         raise UsageError(f"{file} has no task that can be run.", hint="A task has a command.")
-    return status, found
+    return status, tasks
 
 
-def _of_command(names: tuple[str, ...], given: dict[str, Any]) -> Task:
+def _of_command(words: str, policy: str, file: str, names: Sequence[str]) -> Task:
     """What benchmark_runner.py was asked: a command, and the section that has its metrics."""
-    for flag in ("command-to-execute", "metrics-policy"):
-        if not given["words" if flag == "command-to-execute" else "metrics_policy"]:
+    for flag, value in (("command-to-execute", words), ("metrics-policy", policy)):
+        if not value:
             raise UsageError(
                 f"--{flag} is missing: the runner takes a command and its metrics.",
                 hint="--command-to-execute 'python serve.py' --metrics-policy SECTION",
@@ -196,22 +201,25 @@ def _of_command(names: tuple[str, ...], given: dict[str, Any]) -> Task:
             f"{len(names)} task names were given for one --command-to-execute.",
             hint="--task-name NAME, which the names in the result begin with.",
         )
-    return task.task_from_shell(given["words"], given["metrics_policy"], given["file"], names[0])
+    return task.task_from_shell(words, policy, file, names[0])
 
 
-def _finished(request: Task, result: Result, given: dict[str, Any]) -> dict[str, float]:
+def _finished(
+    request: Task, result: Result, folder: Path, framework: str, suffix: str
+) -> dict[str, float]:
     """What a task gave, also one that failed; its log stays then."""
-    folder = settings.runs(given["home"]) / result.id
+    from assay.commands.plot import api
+
     log, packed = Path(f"{Path(request.name).name[:200]}.log"), folder / "log.gz"
     if result.status != "ok":
-        options.print_message(f"{request.name}: {result.status}: {result.reason}")
+        print_message(f"{request.name}: {result.status}: {result.reason}")
         if packed.exists():
             with gzip.open(packed) as source, log.open("wb") as plain:
                 shutil.copyfileobj(source, plain)
-            options.print_message(f"its log: {log}")
+            print_message(f"its log: {log}")
     if "exit_status" not in result.facts:  # it was not started, or cut short
         return {}
     with gzip.open(packed, "rt", errors="replace") as lines:
-        options.print_message(*(f"note: {note}" for note in read_otherwise(request.metrics, lines)))
+        print_message(*(f"note: {note}" for note in read_otherwise(request.metrics, lines)))
     series = api.process_series(sorted(folder.glob("process_info.log")))
-    return document(result, series, given["framework"], given["metrics_suffix"])
+    return document(result, series, framework, suffix)

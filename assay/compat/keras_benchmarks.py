@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-
-import click
+from typing import Annotated
 
 from assay.backends.options import gpus
 from assay.cli import options, printing
-from assay.cli.finish import handle_signals, print_uploads
-from assay.cli.progress import ProgressLine
-from assay.commands.run import api
+from assay.cli.command import click_command
 from assay.core.errors import NotPossibleError, unknown_name_error
+from assay.core.options import Flag, StoreUrl
 from assay.core.records import Procedure
 from assay.formats.keras_rows import EPOCHS, MODELS, row
 
@@ -46,44 +44,51 @@ def _shared_by(there: int) -> int:
     return MOST_GPUS if there >= MOST_GPUS else 2
 
 
-@click.command(
+@click_command(
+    separator="_",
     epilog="""\b
 Example:
-  assay keras-benchmarks --mode cpu_config --model_name mnist_mlp --dry_run"""
+  assay keras-benchmarks --mode cpu_config --model_name mnist_mlp --dry_run""",
 )
-@click.option("--mode", default="cpu_config", show_default=True, help=", ".join(MODES))
-@click.option("--model_name", default="", help=f"All of them without it: {', '.join(MODELS)}")
-@options.boolean("--dry_run", help="Print the row and keep nothing.")
-@click.option("--keras_backend", default="", help="jax, tensorflow or torch; else KERAS_BACKEND.")
-@options.home
-def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home: str | None) -> int:
+def command(
+    *,
+    mode: Annotated[str, Flag(", ".join(MODES))] = "cpu_config",
+    model_name: Annotated[str, Flag(f"All of them without it: {', '.join(MODELS)}")] = "",
+    dry_run: Annotated[bool, Flag("Print the row and keep nothing.", read="truth")] = False,
+    keras_backend: Annotated[str, Flag("jax, tensorflow or torch; else KERAS_BACKEND.")] = "",
+    store: StoreUrl = None,
+) -> int:
     """One fit() of four epochs for each model, the first left out; the old table's row as JSON.
 
     It differs from the old tool in that hardware is detected rather than declared, results are kept
     here rather than uploaded, and a model that fails is reported, with exit status 1.
     """
+    from assay.cli.finish import handle_signals, print_uploads
+    from assay.cli.progress import ProgressLine
+    from assay.commands.run import api
+
     handle_signals()
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
     line = ProgressLine()
     with tempfile.TemporaryDirectory() as spare:
-        place = Path(spare) if dry_run else home
+        folder = Path(spare) if dry_run else store
         status = 0
         for model in [model_name] if model_name else MODELS:
-            found = api.run(
+            results = api.run(
                 case(model, mode, engine),
                 procedure=Procedure(timeout=3600),
-                store=place,
+                store=folder,
                 progress=line,
             )
-            kept = ""
-            for result in found:
+            run = ""
+            for result in results:
                 line.done(result)
-                kept = result.run
+                run = result.run
                 if result.status != "ok":
                     options.print_message(f"{model}: {result.status}: {result.reason}")
                     status = 1
                 else:
                     printing.put_document(row(result, model))
-            if kept and not dry_run:
-                print_uploads(kept, home)
+            if run and not dry_run:
+                print_uploads(run, store)
     return status

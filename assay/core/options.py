@@ -37,7 +37,7 @@ class Flag(msgspec.Struct, frozen=True):
 class Argument(msgspec.Struct, frozen=True):
     """A positional argument, in the annotation of a parameter."""
 
-    metavar: str = ""
+    metavar: str | None = None  # None: the parameter's name; "": not shown
     complete: str = ""
     required: bool | None = None  # None: if the parameter has no default
 

@@ -106,7 +106,7 @@ def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:
     tables = _tables(rows, [(table, _origin(what, aliases)) for table, what in lookups])
     true_inputs = [item for item in inputs if item.name not in rows]
     bounded = (
-        msgspec.structs.replace(item, below=tables.get(item.name, 0)) for item in true_inputs
+        msgspec.structs.replace(item, upper_bound=tables.get(item.name, 0)) for item in true_inputs
     )
     return OnnxHeader(
         opset=opset,

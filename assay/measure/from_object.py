@@ -18,6 +18,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.files import user_file
+from assay.core.options import StoreUrl, accept_old_keywords
 from assay.core.records import Case
 from assay.core.settings import Home, home
 from assay.workloads.user.pickled import BATCH_SIZE, SUFFIX, LiveHeader
@@ -36,18 +37,19 @@ INPUTS_INFERRED = frozenset({"torch"})  # inputs of some models can be inferred
 _BUILD = "Write a function that builds it into a file, and give 'FILE.py:NAME'."
 
 
+@accept_old_keywords(home="store")
 def case_from_object(
     model: Any,
     example: Any = None,
     loss: Any = None,
     targets: Any = None,
     name: str = "",
-    home: Home = None,
+    store: StoreUrl = None,
 ) -> Case:
     """A case of a model that is an object: a torch module, `(function, parameters)` of JAX, a
     module of flax, equinox or TensorFlow, a Keras model. Its weights are those it has now.
 
-    It is written to a file in `home`, which fresh processes read. `example` is what it is called
+    It is written to a file in `store`, which fresh processes read. `example` is what it is called
     with, or a function of the batch size; `loss` and `targets` are as in a file of one's own.
 
     >>> case = assay.case_from_object(torch.nn.Linear(8, 2), example=torch.rand(32, 8))
@@ -58,7 +60,7 @@ def case_from_object(
     inputs = {"example": example, "loss": loss, "targets": targets}
     parts = {key: value for key, value in inputs.items() if value is not None}
     if kind in SAVED_BY_FRAMEWORK:
-        return _save_keras_model(model, label, parts, home)
+        return _save_keras_model(model, label, parts, store)
     if example is None and kind not in INPUTS_INFERRED:
         raise UsageError(
             f"{label} was given without an example, and its inputs cannot be inferred.",
@@ -74,7 +76,7 @@ def case_from_object(
         batch_size=BATCH_SIZE if of_size or guessed else 0,
         paths=tuple(str(Path(path).absolute()) for path in sys.path if _is_folder(path)),
     )
-    path = _model_dir(label, SUFFIX, data, home)
+    path = _model_dir(label, SUFFIX, data, store)
     with user_file(path) as temporary:
         temporary.write_bytes(msgspec.json.encode(header) + b"\n" + data)
     return Case(workload=str(path), backend="?")
@@ -90,7 +92,7 @@ def case_from_kwargs(
     names = ("example", "loss", "targets", "name")
     parts = {key: kwargs.pop(key) for key in names if key in kwargs}
     if model is not None:
-        return (*cases, case_from_object(model, home=home, **parts))
+        return (*cases, case_from_object(model, store=home, **parts))
     if parts:
         raise UsageError(
             f"{' and '.join(parts)} was given without a model.",

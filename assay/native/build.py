@@ -118,7 +118,7 @@ def _compile_runtime(tools: Toolchain, folder: Path) -> None:
     count = f"-DASSAY_LEVELS={len(tools.levels)}"
     tools.compile(RUNTIME / "entry.cpp", folder / "entry.o", RUNTIME, count)
     for level, flags in enumerate(tools.levels):
-        more = (*flags, *_level_flags(level))
+        more = (*flags, _level_flag(level))
         tools.compile(RUNTIME / "runtime.cpp", folder / f"runtime{level}.o", RUNTIME, *more)
 
 
@@ -158,7 +158,7 @@ def _make(
     models = [built.folder / f"model{level}.o" for level in range(len(tools.levels))]
     for level, part in enumerate(models):
         # -O0: it runs once, to describe the model
-        tools.compile(source, part, RUNTIME, "-O0", *_level_flags(level))
+        tools.compile(source, part, RUNTIME, "-O0", _level_flag(level))
     tools.link([*models, *runtime], built.program, shared=False)
     if library:
         tools.link([*models, *runtime], built.library, shared=True)
@@ -168,9 +168,9 @@ def _make(
         shutil.copy(Path(tools.onednn) / "lib" / "libdnnl.so.3", built.folder)
 
 
-def _level_flags(level: int) -> tuple[str, ...]:
-    """Flags that give a level names of its own, so that several can be in one program."""
-    return (f"-DASSAY_TABLE=assay_level_{level}", *((f"-Dassay=assay{level}",) if level else ()))
+def _level_flag(level: int) -> str:
+    """Flag that selects the inline namespace of a level (`runtime/cpu_level.hpp`)."""
+    return f"-DASSAY_LEVEL={level}"
 
 
 def _tools_text(tools: Toolchain) -> bytes:

@@ -130,16 +130,14 @@ _SOURCE = """\
 
 #include "model.hpp"
 
-namespace assay {{
+using namespace assay;
 
 {functions}
-void describe(Network& net) {{
+void assay::describe(Network& net) {{
     static void (*const variants[])(Network&) = {{{table}}};
     const char* const chosen = std::getenv("{choice}");
     variants[chosen ? std::atoi(chosen) : 0](net);
 }}
 
-const char* const model_name = {name};
-
-}}  // namespace assay
+const char* const assay::model_name = {name};
 """

@@ -217,7 +217,7 @@ def _winner(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[
         ratio = rates[first].value / rates[second].value
         return [f"fastest: {names[first]}, {ratio:.2f} times the next ({names[second]})"]
     return [
-        f"{names[first]} and {names[second]} cannot be told apart here; "
+        f"{names[first]} and {names[second]} cannot be distinguished here; "
         f"assay ab '{readings[second].result.case.key}' '{readings[first].result.case.key}' can"
     ]
 

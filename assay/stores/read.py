@@ -10,9 +10,9 @@ import msgspec
 
 from assay.core.contracts import Store
 from assay.core.findings import SummarizedResult
+from assay.core.options import StoreUrl, accept_old_keywords
 from assay.core.records import Query, Result
 from assay.core.registry import open_store
-from assay.core.settings import Home
 from assay.stats import stored_summary
 from assay.stores.runs import how_to_resume, verb_of
 
@@ -24,24 +24,25 @@ class StoredResults(NamedTuple):
     more: int
 
 
+@accept_old_keywords(home="store")
 def read_results(
     query: Query = Query(),  # noqa: B008 (frozen)
-    home: Home = None,
+    store: StoreUrl = None,
     say: Callable[[str], None] | None = None,
 ) -> list[SummarizedResult]:
     """Stored results with summaries, oldest first; `say` gets messages about unreadable ones."""
-    return read_newest(query, query.limit, home, say).readings
+    return read_newest(query, query.limit, store, say).readings
 
 
 def read_newest(
-    query: Query, limit: int, home: Home = None, say: Callable[[str], None] | None = None
+    query: Query, limit: int, store: StoreUrl = None, say: Callable[[str], None] | None = None
 ) -> StoredResults:
     """The newest results of a query, oldest first; limit 0: all."""
-    with closing(open_store(home)) as store:
-        results = drop_superseded(store.results(msgspec.structs.replace(query, limit=limit)))
-        more = max(0, store.count(query) - limit) if limit else 0
-        shown = [reading for reading in (_read(store, result) for result in results) if reading]
-        for problem in dict.fromkeys(store.problems):
+    with closing(open_store(store)) as opened:
+        results = drop_superseded(opened.results(msgspec.structs.replace(query, limit=limit)))
+        more = max(0, opened.count(query) - limit) if limit else 0
+        shown = [reading for reading in (_read(opened, result) for result in results) if reading]
+        for problem in dict.fromkeys(opened.problems):
             if say:
                 say(problem)
     return StoredResults(shown, more)
@@ -59,16 +60,16 @@ def _read(store: Store, result: Result) -> SummarizedResult | None:
         return None
 
 
-def verb_of_run(run: str, home: Home = None) -> str:
+def verb_of_run(run: str, store: StoreUrl = None) -> str:
     """The command of a run."""
-    with closing(open_store(home)) as store:
-        return verb_of(store, store.find_run(run))
+    with closing(open_store(store)) as opened:
+        return verb_of(opened, opened.find_run(run))
 
 
-def resume_hint(run: str, home: Home = None) -> str:
+def resume_hint(run: str, store: StoreUrl = None) -> str:
     """How to resume a run without results."""
-    with closing(open_store(home)) as store:
-        return how_to_resume(store, store.find_run(run))
+    with closing(open_store(store)) as opened:
+        return how_to_resume(opened, opened.find_run(run))
 
 
 def drop_superseded(results: Iterable[Result]) -> list[Result]:

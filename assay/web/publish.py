@@ -9,15 +9,16 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 import click
 
-from assay.cli import options, printing
-from assay.commands.history.api import summarize_all
+from assay.cli import printing
+from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
+from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import open_store
@@ -26,14 +27,14 @@ from assay.core.settings import Home
 if TYPE_CHECKING:
     from assay.web.page import Page
 
-RUNS = 50  # newest runs with a page of their own and of each result
 MARK = ".assay-site"  # says that a folder is ours to write into
 
 
+@accept_old_keywords(home="store")
 def publish(
-    folder: str | Path,
-    runs: int = RUNS,
-    home: Home = None,
+    folder: Annotated[str | Path, Argument()],
+    runs: Annotated[int, Flag("Newest runs that get pages of their own.")] = 50,
+    store: StoreUrl = None,
     progress: Callable[[int, int], object] = ignore,
 ) -> Path:
     """Overview, every history and the newest `runs` with their results, as files.
@@ -43,12 +44,13 @@ def publish(
 
     >>> assay.publish("site/")
     """
+    from assay.commands.history.api import summarize_all
     from assay.web.html import STATIC  # lazy, as all pages: they need an extra
 
     site = _checked(Path(folder))
-    with closing(open_store(home)) as store:
-        summarize_all(store, Query())
-        pages = _pages(store, runs, home)
+    with closing(open_store(store)) as opened:
+        summarize_all(opened, Query())
+        pages = _pages(opened, runs, store)
         for number, (at, made) in enumerate(pages.items(), 1):
             _write(site, at, _made(made), pages.keys())
             progress(number, len(pages))
@@ -77,28 +79,28 @@ def _checked(site: Path) -> Path:
     return site
 
 
-def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]:
+def _pages(opened: Store, runs: int, store: Home) -> dict[str, Callable[[], Page]]:
     """Address → what makes its page: only one is in memory at a time."""
     from assay.web.pages import accuracy, check, history, overview, result, run
     from assay.web.pages.findings import Findings
 
     known = Findings()
-    known.update(store, sys.maxsize)
+    known.update(opened, sys.maxsize)
     pages: dict[str, Callable[[], Page]] = {
-        "/": lambda: overview.overview_page(store, known),
-        "/runs": lambda: overview.runs_page(store, {}),
-        "/check": lambda: check.check_page(store, home, {}),
-        "/accuracy": lambda: accuracy.accuracy_page(store, {}),
-        "/history": lambda: history.all_series_page(store, {}),
+        "/": lambda: overview.overview_page(opened, known),
+        "/runs": lambda: overview.runs_page(opened, {}),
+        "/check": lambda: check.check_page(opened, store, {}),
+        "/accuracy": lambda: accuracy.accuracy_page(opened, {}),
+        "/history": lambda: history.all_series_page(opened, {}),
     }
-    for series in history.addresses(store):
-        pages[f"/history/{series[0]}/{series[1]}"] = partial(history.series_page, store, *series)
-    entries = store.entries(Query(limit=overview.NEWEST))
+    for series in history.addresses(opened):
+        pages[f"/history/{series[0]}/{series[1]}"] = partial(history.series_page, opened, *series)
+    entries = opened.entries(Query(limit=overview.NEWEST))
     newest = list(dict.fromkeys(entry.run for entry in reversed(entries)))[:runs]
     for name in newest:
-        pages[f"/runs/{name}"] = partial(run.run_page, store, name)
-        for entry in store.entries(Query(ids=(name,))):
-            pages[f"/runs/{entry.id}"] = partial(result.result_page, store, entry.id)
+        pages[f"/runs/{name}"] = partial(run.run_page, opened, name)
+        for entry in opened.entries(Query(ids=(name,))):
+            pages[f"/runs/{entry.id}"] = partial(result.result_page, opened, entry.id)
     return pages
 
 
@@ -123,18 +125,14 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     (place / "index.json").write_bytes(page_json(page, indent=0))
 
 
-@click.command(
+@click_command(
+    publish,
     epilog="""\b
 Examples:
   assay publish site/
-  assay publish site/ --runs 500 && python -m http.server --directory site --bind 127.0.0.1"""
+  assay publish site/ --runs 500 && python -m http.server --directory site --bind 127.0.0.1""",
 )
-@click.argument("folder")
-@click.option(
-    "--runs", default=50, show_default=True, help="Newest runs that get pages of their own."
-)
-@options.home
-def command(folder: str, runs: int, home: str | None) -> None:
+def command(keywords: Keywords) -> None:
     """Write the dashboard as a folder of pages for any static host.
 
     Overview, every history, and the newest runs with their results, each with its JSON twin.
@@ -146,5 +144,5 @@ def command(folder: str, runs: int, home: str | None) -> None:
             bar.length = count
             bar.update(1)
 
-        site = publish(folder, runs, home, progress)
+        site = publish(**keywords, progress=progress)
     printing.put(str(site))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
 import msgspec
 
-from assay.cli import complete, options, printing
+from assay.cli import printing
+from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_atomic
+from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.core.settings import Home
 
 if TYPE_CHECKING:
     from assay.web.page import Page
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 MOST = 60  # results that get a part of their own; all are in the tables
 
 
-def report(what: str, output: str | Path, home: Home = None) -> Path:
+@accept_old_keywords(home="store")
+def report(
+    what: Annotated[str, Argument("RUN|LABEL", complete="runs")],
+    output: Annotated[str | Path, Flag("File to write.", flags="-o --output")] = "report.html",
+    store: StoreUrl = None,
+) -> Path:
     """A run, or all runs of a label, with every result: one self-contained file.
 
     >>> assay.report("last", "report.html")
@@ -32,8 +37,8 @@ def report(what: str, output: str | Path, home: Home = None) -> Path:
     from assay.web.html import report_html  # lazy, as all pages: they need an extra
 
     path = _checked(Path(output))
-    with closing(open_store(home)) as store:
-        pages = _pages(store, _runs(store, what))
+    with closing(open_store(store)) as opened:
+        pages = _pages(opened, _runs(opened, what))
     known = {page.anchor for page in pages}
 
     def address(to: str) -> str:
@@ -77,19 +82,17 @@ def _anchored(page: Page, anchor: str) -> Page:
     return msgspec.structs.replace(page, anchor=anchor, form=None)
 
 
-@click.command(
+@click_command(
+    report,
     epilog="""\b
 Examples:
   assay report last -o report.html
-  assay report nightly -o nightly.html         all runs labelled so"""
+  assay report nightly -o nightly.html         all runs labelled so""",
 )
-@click.argument("what", metavar="RUN|LABEL", shell_complete=complete.runs)
-@click.option("-o", "--output", default="report.html", show_default=True, help="File to write.")
-@options.home
-def command(what: str, output: str, home: str | None) -> None:
+def command(keywords: Keywords) -> None:
     """Write a run, or all runs of a label, as one HTML file.
 
     It opens offline and loads nothing: mail it, attach it, put it on any host.
     """
 
-    printing.put(str(report(what, output, home)))
+    printing.put(str(report(**keywords)))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 import socket
-from typing import NamedTuple
-
-import click
+from typing import Annotated, NamedTuple
 
 from assay.cli import options
+from assay.cli.command import Keywords, click_command
 from assay.core.errors import NotPossibleError, UsageError
+from assay.core.options import Flag, StoreUrl, accept_old_keywords
 from assay.core.registry import open_store
 from assay.core.settings import Home
 
@@ -21,7 +21,7 @@ class Dashboard(NamedTuple):
 
     address: str  # to open in a browser
     socket: socket.socket
-    home: Home
+    store: Home
     token: str
 
     def run(self) -> None:
@@ -31,12 +31,24 @@ class Dashboard(NamedTuple):
         from assay.web.app import application
 
         config = uvicorn.Config(
-            application(self.home, self.token), log_level="warning", server_header=False
+            application(self.store, self.token), log_level="warning", server_header=False
         )
         uvicorn.Server(config).run(sockets=[self.socket])
 
 
-def serve(host: str = HOST, port: int = PORT, home: Home = None, token: str = "") -> Dashboard:
+@accept_old_keywords(home="store")
+def serve(
+    host: Annotated[str, Flag("Address to listen on.")] = HOST,
+    port: Annotated[int, Flag("Port; 0: any that is free.")] = PORT,
+    store: StoreUrl = None,
+    token: Annotated[
+        str,
+        Flag(
+            "Token that readers must give; default: none on this machine, a new one elsewhere.",
+            envvar="ASSAY_TOKEN",
+        ),
+    ] = "",
+) -> Dashboard:
     """Take the port; the caller says where it is, and runs it.
 
     On an address that other machines reach a token is needed to read; without one given, one is
@@ -47,13 +59,13 @@ def serve(host: str = HOST, port: int = PORT, home: Home = None, token: str = ""
     _check_installed()
     from assay.web.guard import is_loopback
 
-    open_store(home).close()  # what cannot be read is said now
+    open_store(store).close()  # what cannot be read is said now
     if not token and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     taken = _bound(host, port)
     shown = f"[{host}]" if ":" in host else host
     query = f"/?token={token}" if token else ""
-    return Dashboard(f"http://{shown}:{taken.getsockname()[1]}{query}", taken, home, token)
+    return Dashboard(f"http://{shown}:{taken.getsockname()[1]}{query}", taken, store, token)
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -83,28 +95,20 @@ def _check_installed() -> None:
         )
 
 
-@click.command(
+@click_command(
+    serve,
     epilog="""\b
 Examples:
   assay serve
   assay serve --port 8123 --home /data/assay
   assay serve --store postgresql://reader@db.example.org/assay
-  assay serve --host 0.0.0.0          other machines may read it, with the token it prints"""
+  assay serve --host 0.0.0.0          other machines may read it, with the token it prints""",
 )
-@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
-@click.option("--port", default=PORT, show_default=True, help="Port; 0: any that is free.")
-@click.option(
-    "--token",
-    default="",
-    envvar="ASSAY_TOKEN",
-    help="Token that readers must give; default: none on this machine, a new one elsewhere.",
-)
-@options.home
-def command(host: str, port: int, token: str, home: str | None) -> None:
+def command(keywords: Keywords) -> None:
     """Show the results in a browser: overview, runs, histories, comparisons.
 
     It only reads. Every page has a JSON twin: add ?format=json to its address.
     """
-    dashboard = serve(host, port, home, token)
+    dashboard = serve(**keywords)
     options.print_message(f"{dashboard.address}   (Ctrl-C stops it)")
     dashboard.run()

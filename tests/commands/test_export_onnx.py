@@ -31,7 +31,7 @@ def test_the_python_twin_takes_a_model_that_is_built(tmp_path, keras):
 def test_a_model_that_is_built_takes_no_other_weights(tmp_path, keras):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
 
-    with pytest.raises(UsageError, match="with weights or parameters for it"):
+    with pytest.raises(UsageError, match="with weights or parameters"):
         package.export_onnx(model, tmp_path / "net.onnx", weights="held.npz")
 
 

@@ -9,21 +9,6 @@ from assay.compat import keras_benchmarks, vgg16
 from assay.core.records import Case, Environment
 from assay.measure import plan
 
-GIVEN = {
-    "run_keras": False,
-    "run_tensorflow": False,
-    "run_pytorch": False,
-    "use_xla": False,
-    "use_bn": False,
-    "use_fused": False,
-    "bn_mode": "2",
-    "data_format": "NHWC",
-    "batch_size": 16,
-    "n_trials": 100,
-    "keras_backend": "jax",
-    "image_size": 224,
-}
-
 
 @pytest.mark.parametrize("model", keras_benchmarks.MODELS)
 def test_every_old_model_is_a_case_that_can_be_planned(model):
@@ -34,9 +19,11 @@ def test_every_old_model_is_a_case_that_can_be_planned(model):
 
 
 def test_old_flags_become_cases_in_the_old_order():
-    wishes = GIVEN | {"run_keras": True, "run_tensorflow": True, "use_xla": True, "use_bn": True}
+    texts = vgg16.cases(
+        run_keras=True, run_tensorflow=True, use_xla=True, use_bn=True, keras_backend="jax"
+    )
 
-    found = plan.expand_cases(vgg16.cases(wishes))
+    found = plan.expand_cases(texts)
 
     assert [case.backend for case in found] == ["keras-jax", "tensorflow"]
     assert found[1].options["compiler"] == "on"
@@ -44,9 +31,9 @@ def test_old_flags_become_cases_in_the_old_order():
 
 
 def test_fused_becomes_a_parameter():
-    wishes = GIVEN | {"run_tensorflow": True, "use_bn": True, "use_fused": True, "bn_mode": "0"}
+    texts = vgg16.cases(run_tensorflow=True, use_bn=True, use_fused=True, bn_mode="0")
 
-    (case,) = plan.expand_cases(vgg16.cases(wishes))
+    (case,) = plan.expand_cases(texts)
 
     assert (case.params["bn"], case.params["fused"]) == ("mode0", True)
 

@@ -183,7 +183,7 @@ def test_a_whole_store_becomes_parquet_that_pyarrow_reads(folder, tmp_path, home
     assert {row["backend"] for row in table} == {"hyperfine"}
     with closing(open_store(tmp_path / "other")):
         import_run(tmp_path / "store.parquet", store=tmp_path / "other")
-    theirs, ours = read_results(home=tmp_path / "other"), read_results()
+    theirs, ours = read_results(store=tmp_path / "other"), read_results()
     assert [one.result.case for one in theirs] == [one.result.case for one in ours]
     assert times(one.result for one in theirs) == times(one.result for one in ours)
 

@@ -66,12 +66,12 @@ def test_a_pair_of_jax(home):
 @pytest.mark.real("keras", "jax")
 def test_a_keras_model_goes_as_keras_saves_it(keras, home):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
-    case = case_from_object(model, home=home)
+    case = case_from_object(model, store=home)
 
     assert Path(case.workload).suffix == ".keras" and Path(case.workload).parent == home / "models"
     assert "keras" in workload(case.workload).kinds
     with pytest.raises(UsageError, match="example was given with a Keras model"):
-        case_from_object(model, example=np.ones((2, 4)), home=home)
+        case_from_object(model, example=np.ones((2, 4)), store=home)
 
 
 @TORCH
@@ -79,11 +79,11 @@ def test_the_same_model_is_the_same_file_and_others_are_others(home):
     import torch
 
     net, rows = torch.nn.Linear(4, 3), torch.rand(5, 4)
-    first, again = case_from_object(net, rows, home=home), case_from_object(net, rows, home=home)
+    first, again = case_from_object(net, rows, store=home), case_from_object(net, rows, store=home)
     with torch.no_grad():
         net.weight.zero_()
 
-    assert first.workload == again.workload != case_from_object(net, rows, home=home).workload
+    assert first.workload == again.workload != case_from_object(net, rows, store=home).workload
     assert workload(first.workload).params == {"batch_size": 0, "seed": 0}
 
 
@@ -94,7 +94,7 @@ def test_what_cannot_travel_is_refused_with_what_to_write(home):
     net = torch.nn.Linear(4, 3)
     net.lock = threading.Lock()
     with pytest.raises(UsageError, match="Linear cannot be pickled for a fresh process") as caught:
-        case_from_object(net, torch.rand(1, 4), home=home)
+        case_from_object(net, torch.rand(1, 4), store=home)
     assert "FILE.py:NAME" in caught.value.hint
 
 
@@ -128,7 +128,7 @@ def test_a_file_that_is_none_is_refused(tmp_path, held):
 def test_a_file_cut_short_is_refused_where_it_is_loaded(home):
     import torch
 
-    path = Path(case_from_object(torch.nn.Linear(4, 3), torch.rand(5, 4), home=home).workload)
+    path = Path(case_from_object(torch.nn.Linear(4, 3), torch.rand(5, 4), store=home).workload)
     path.write_bytes(path.read_bytes()[:-200])
     found = from_live_file(str(path))
     with pytest.raises(UsageError, match="is damaged"):
@@ -196,7 +196,7 @@ def tf_module():
 )
 def test_modules_of_flax_equinox_and_tensorflow_travel_and_train(make, kind, home):
     rows = np.ones((2, 4), np.float32)
-    path = case_from_object(make(), rows, home=home).workload
+    path = case_from_object(make(), rows, store=home).workload
     case = plan.resolve(parse_case(f"{path}@{kind}"))
     job = workload(path).kinds[kind](**case.params)  # as a worker builds it
 

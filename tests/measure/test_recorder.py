@@ -126,7 +126,7 @@ def test_a_result_is_summarized_once_however_often_it_is_read(home, monkeypatch)
     with new_run(PLAN, home) as run:
         batch = [ended(run), ended(run)]
         list(run.record([(None, batch)]))
-    again = [assay.read_results(home=home) for _ in range(2)]
+    again = [assay.read_results(store=home) for _ in range(2)]
 
     assert calls == [result.id for result in batch]
     assert [len(readings) for readings in again] == [2, 2]

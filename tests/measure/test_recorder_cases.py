@@ -40,7 +40,7 @@ def interrupting():
 def test_cases_come_in_the_plans_order_and_each_is_kept_before_the_next_begins(home, endings):
     found = run_cases(planned(endings, "fine", "exits", "raises"), home, quiet)
 
-    kept = [(one.result.status, len(assay.read_results(home=home))) for one in found]
+    kept = [(one.result.status, len(assay.read_results(store=home))) for one in found]
 
     assert kept == [("ok", 1), ("crashed", 2), ("failed", 3)]
 
@@ -69,7 +69,9 @@ def test_an_interrupt_is_kept_and_ends_the_run(home, endings, interrupting):
     with pytest.raises(KeyboardInterrupt, match="by Ctrl-C"):
         list(run_cases(planned(endings, *names), home, interrupting(20)))
 
-    found = [(r.result.case.params["size"], r.result.status) for r in assay.read_results(home=home)]
+    found = [
+        (r.result.case.params["size"], r.result.status) for r in assay.read_results(store=home)
+    ]
     assert found == [(10, "ok"), (20, "interrupted")]
 
 

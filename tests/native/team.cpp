@@ -11,10 +11,10 @@
 
 using assay::Team;
 
-#define CHECK(rule)                                            \
-    if (!(rule)) {                                             \
-        std::fprintf(stderr, "%d: %s\n", __LINE__, #rule);     \
-        return 1;                                              \
+#define CHECK(rule)                                        \
+    if (!(rule)) {                                         \
+        std::fprintf(stderr, "%d: %s\n", __LINE__, #rule); \
+        return 1;                                          \
     }
 
 // Threads of this process in a state, as the system has it: R, S, …; 0: in any.
@@ -93,7 +93,9 @@ static int idle_helpers_sleep_and_wake() {
 }
 
 static int nothing_is_left_running() {
-    { Team first(2); }  // a sanitizer may begin a thread of its own with the first one
+    {
+        Team first(2);
+    }  // a sanitizer may begin a thread of its own with the first one
     const int before = threads(0);
     for (int round = 0; round < 200; ++round) {
         Team team(5);

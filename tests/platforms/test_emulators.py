@@ -45,7 +45,7 @@ def test_rows_equal_the_results_and_are_there_once(keep, home, service, table):
 
     made = {
         row[tables.get(table).key]: row
-        for row in map(tables.get(table).row, read_results(home=home))
+        for row in map(tables.get(table).row, read_results(store=home))
     }
     there = rows(f"p.equal.{name}")
     assert len(there) == 2

@@ -109,7 +109,7 @@ def test_an_image_is_built_and_measured_in_and_its_digest_is_in_the_result(base,
         store=home,
     )
 
-    (reading,) = assay.read_results(home=home)
+    (reading,) = assay.read_results(store=home)
     digest = engines.digest("buildah", "localhost/with-assay")
     assert left == 0
     assert reading.result.status == "ok"

@@ -91,12 +91,12 @@ def test_a_night_from_plan_to_dashboard(tmp_path, home, bigquery_emulator, monke
     monkeypatch.setenv(bigquery.EMULATOR, variables[bigquery.EMULATOR])
     query = "SELECT execution_id, benchmark_result FROM `p.night.summary`"
     rows = {row[0]: json.loads(row[1]) for row in bigquery._client("p").query(query).result()}
-    kept = {one.result.id.replace("/", "-"): one for one in assay.read_results(home=home)}
+    kept = {one.result.id.replace("/", "-"): one for one in assay.read_results(store=home)}
     assert rows.keys() == kept.keys() and len(rows) == 24
     for name, row in rows.items():
         assert row["wall_time"] == kept[name].result.values("wall_time")[0]
 
-    site = assay.publish(tmp_path / "site", home=home)
+    site = assay.publish(tmp_path / "site", store=home)
     pages = {path: path.read_text() for path in site.rglob("*.html")}
     (newest,) = {one.result.run for one in kept.values() if one.result.label == "nightly"}
     shown = [str(path) for path, text in pages.items() if newest in text]

@@ -52,7 +52,7 @@ def test_two_whose_intervals_overlap_are_told_what_would_decide():
     table = results_table([reading("net@jax", 100), reading("net@torch", 101)])
 
     assert table.notes[0] == (
-        "net@torch and net@jax cannot be told apart here; assay ab 'net@jax' 'net@torch' can"
+        "net@torch and net@jax cannot be distinguished here; assay ab 'net@jax' 'net@torch' can"
     )
 
 

@@ -65,7 +65,7 @@ def test_a_full_disk_keeps_earlier_results_and_says_so(small_disk, assay, ending
     assert "No space left" in error
     assert error.count("error:") == 1
     filler.unlink()
-    assert len(read_results(home=small_disk)) == 1
+    assert len(read_results(store=small_disk)) == 1
 
 
 def test_case_folders_are_counted_on(tmp_path):
@@ -105,4 +105,4 @@ def test_a_benchmark_that_fills_the_disk_is_saved_elsewhere(small_disk, tmp_path
     spare = error.partition("assay import ")[2].split()[0]
 
     assert (status, assay("import", spare, *home)[0]) == (4, 0)
-    assert [one.result.values("wall_time") for one in read_results(home=small_disk)] == [(0.5,)]
+    assert [one.result.values("wall_time") for one in read_results(store=small_disk)] == [(0.5,)]

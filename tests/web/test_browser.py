@@ -64,7 +64,7 @@ def site(store):
     wide = keep(
         *((case, 0.001 * (9 - n), "ok") for n, case in enumerate(many)), (OTHER, 1, "failed")
     )
-    dashboard = serve(port=0, home=store)
+    dashboard = serve(port=0, store=store)
     import uvicorn
 
     from assay.web.app import application
@@ -185,7 +185,7 @@ def test_a_report_opens_from_a_file_and_asks_nobody(page, site, store, tmp_path)
 
 
 def test_a_published_site_can_be_walked(page, site, store, tmp_path):
-    folder = assay.publish(tmp_path / "site", home=store)
+    folder = assay.publish(tmp_path / "site", store=store)
 
     page.goto((folder / "index.html").as_uri())
     page.get_by_role("link", name="History").first.click()

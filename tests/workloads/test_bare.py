@@ -65,7 +65,7 @@ def test_a_loss_of_ones_own_is_what_is_minimized():
     with opened(f"{TORCH}:Tokens:batch_size=3@torch:optimizer=sgd") as (session, job):
         losses = []
         for _ in range(3):
-            outputs = session._inferred()
+            outputs = session._infer_outputs()
             losses.append(float(job.loss(outputs, session._targets)))
             session.step()
 

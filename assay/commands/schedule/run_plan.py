@@ -20,6 +20,7 @@ from assay.commands.schedule.run_log import PlanRun, PlanRunLine
 from assay.commands.schedule.timers import parse_time
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
+from assay.core.options import StoreUrl, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Result
 from assay.core.settings import Home
@@ -37,10 +38,11 @@ FAILED_STATUSES = frozenset({"failed", "crashed", "timeout", "out-of-memory"})
 EndedCallback = Callable[[Result], None]  # called with each result once it is kept
 
 
+@accept_old_keywords(home="store")
 def run_plan(
     path: str | Path,
     every: str = "",
-    home: Home = None,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
     ended: EndedCallback = ignore,
 ) -> PlanRun:
@@ -54,11 +56,11 @@ def run_plan(
     plan = plan_file.read(path)
     targets = _run_check(plan, every)
     cases = _cases(plan)
-    with run_log.lock_plan(plan.name, home):
+    with run_log.lock_plan(plan.name, store):
         now = datetime.now(UTC)
-        late = run_log.problems(run_log.lines(plan.name, home), every, now)
-        run_log.write(plan.name, home, PlanRunLine(started=_text(now)))
-        return _run_parts(_PlanProgress(plan, cases, targets, home, progress, ended), now, late)
+        late = run_log.problems(run_log.lines(plan.name, store), every, now)
+        run_log.write(plan.name, store, PlanRunLine(started=_text(now)))
+        return _run_parts(_PlanProgress(plan, cases, targets, store, progress, ended), now, late)
 
 
 class _PlanProgress:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay.core import settings
 from assay.core.errors import UsageError, unknown_name_error
 from assay.core.files import write_atomic
-from assay.core.findings import SummarizedResult
+from assay.core.options import Label, StoreUrl, Tags, accept_old_keywords
 from assay.core.records import Plan, Result, Value
-from assay.core.settings import Home
 from assay.logs import files
 from assay.logs.files import read_tasks, write_toml
 from assay.logs.overrides import OPTIONS, fill, needs_shell, override
-from assay.logs.reader import Outcome
 from assay.logs.task import Task
-from assay.measure import task as engine
-from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import new_run
+
+if TYPE_CHECKING:
+    from assay.core.findings import SummarizedResult
+    from assay.logs.reader import Outcome
 
 FILES = ("tasks.toml", "task_config_template.cfg")  # looked for where no file is named
 
@@ -81,52 +81,69 @@ def task_from_shell(command: str, policy: str, file: str, name: str) -> Task:
     return Task(name=name, command=command, shell=needs_shell(command), metrics=metrics)
 
 
-def run_task(
-    task: Task, label: str = "", tags: Mapping[str, str] | None = None, home: Home = None
-) -> Result:
+@accept_old_keywords(home="store")
+def run_task(task: Task, label: Label = "", tags: Tags = None, store: StoreUrl = None) -> Result:
     """Run a task; its result is kept whatever happens."""
-    return run_and_save(task, label, tags, home).result
+    return run_and_save(task, label, tags, store).result
 
 
 def run_and_save(
-    task: Task, label: str = "", tags: Mapping[str, str] | None = None, home: Home = None
+    task: Task,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+    store: StoreUrl = None,
 ) -> SummarizedResult:
     """`run_task`, with the result's summary."""
+    from assay.measure import task as engine
+    from assay.measure.machine.environment import safe_tags
+    from assay.measure.recorder import new_run
+
     plan = Plan(
         cases=(engine.case_of(task),),
         label=label,
         tags=safe_tags(dict(tags or {})),
         verb="task",
     )
-    with new_run(plan, home) as run:
+    with new_run(plan, store) as run:
         result = engine.run_task(task, run.new_case())
-        _, (found,) = next(run.record([(None, [result])]))
-    return found
+        _, (reading,) = next(run.record([(None, [result])]))
+    return reading
 
 
-def parse_log(task: Task, log: str | Path, label: str = "", home: Home = None) -> Result:
+@accept_old_keywords(home="store")
+def parse_log(task: Task, log: str | Path, label: Label = "", store: StoreUrl = None) -> Result:
     """The metrics of a log that exists already; kept as a result too."""
-    return read_log(task, log, label, home).result
+    return read_log(task, log, label, store).result
 
 
-def read_log(task: Task, log: str | Path, label: str = "", home: Home = None) -> SummarizedResult:
+def read_log(
+    task: Task, log: str | Path, label: str = "", store: StoreUrl = None
+) -> SummarizedResult:
     """`parse_log`, with the result's summary."""
+    from assay.measure import task as engine
+    from assay.measure.recorder import new_run
+
     path = _log(log)
     plan = Plan(cases=(engine.case_of(task, "log"),), label=label, verb="task")
-    with new_run(plan, home) as run:
+    with new_run(plan, store) as run:
         result, _ = engine.read_log(task, path, run.new_case().id)
-        _, (found,) = next(run.record([(None, [result])]))
-    return found
+        _, (reading,) = next(run.record([(None, [result])]))
+    return reading
 
 
-def suggestions(result: Result, home: Home = None) -> Outcome:
+@accept_old_keywords(home="store")
+def suggestions(result: Result, store: StoreUrl = None) -> Outcome:
     """What could be read from the log of a command that was run without metrics."""
-    log = engine.log_path(settings.runs(home) / result.id)
+    from assay.measure import task as engine
+
+    log = engine.log_path(settings.runs(store) / result.id)
     return engine.parse_log_file(engine.suggest_metrics(log), log)
 
 
 def suggest_from(log: str | Path) -> Outcome:
     """What could be read from a log that exists already."""
+    from assay.measure import task as engine
+
     path = _log(log)
     return engine.parse_log_file(engine.suggest_metrics(path), path)
 

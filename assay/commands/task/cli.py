@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import msgspec
 
 from assay.cli import options, printing
-from assay.cli.finish import handle_signals, print_uploads, status_of
+from assay.cli.command import Keywords, ReadCommand, click_command
 from assay.commands.task import api
-from assay.core import settings, units
+from assay.core import units
 from assay.core.errors import UsageError
-from assay.core.records import Result
-from assay.logs.reader import Outcome
-from assay.logs.suggest import suggestion_table
+from assay.core.options import Argument, Flag, Format
 from assay.logs.task import Task
-from assay.reporting import results
 
-FILE = click.option(
-    "--file",
-    default="",
-    help="Task file; default: tasks.toml or task_config_template.cfg in this folder.",
-)
+if TYPE_CHECKING:
+    from assay.core.records import Result, Value
+    from assay.logs.reader import Outcome
+
+File = Annotated[
+    str, Flag("Task file; default: tasks.toml or task_config_template.cfg in this folder.")
+]
+Save = Annotated[str, Flag("Write the suggested metrics as a task file.", "FILE")]
+COMMAND = "assay.command"  # in the context: the words after --
 
 
-class WithCommand(click.Command):
+class WithCommand(ReadCommand):
     """What stands after `--` is the command to run, untouched."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
             place = args.index("--")
-            ctx.meta["assay.command"] = tuple(args[place + 1 :])
+            ctx.meta[COMMAND] = tuple(args[place + 1 :])
             args = args[:place]
         return super().parse_args(ctx, args)
 
@@ -48,7 +50,9 @@ def command() -> None:
     """Run any command as a benchmark; its metrics are read from its log."""
 
 
-@command.command(
+@click_command(
+    api.run_task,
+    group=command,
     cls=WithCommand,
     epilog="""\b
 Examples:
@@ -57,125 +61,131 @@ Examples:
   assay task run --save tasks.toml -- python train.py    … and saved as a task
   assay task run --policy inference_policy -- ./serve --requests 1000""",
 )
-@click.argument("name", required=False)
-@click.argument("more", nargs=-1, metavar="")
-@FILE
-@click.option(
-    "--policy", default="", help="Read the metrics of this section from the command after --."
-)
-@click.option(
-    "--save", default="", metavar="FILE", help="Write the suggested metrics as a task file."
-)
-@click.option("--repeats", type=int, default=0, help="Number of runs; default: the task's.")
-@click.option("--timeout", default="", help="Limit for one run; default: the task's.")
-@click.option("--num-gpus", type=int, help="Number of GPUs; default: the task's.")
-@click.option("--epochs", help="Replaces the value of --epochs in the command.")
-@click.option("--kvstore", help="Replaces the value of --kvstore in the command.")
-@click.option("--dtype", help="Replaces the value of --dtype in the command.")
-@options.label
-@options.tag
-@options.home
-@options.form
-@click.pass_context
 def run(
-    ctx: click.Context,
-    /,
-    name: str | None,
-    more: tuple[str, ...],
-    **given: Any,
+    name: Annotated[str, Argument(required=False)] = "",
+    more: Annotated[tuple[str, ...], Argument(metavar="")] = (),
+    *,
+    keywords: Keywords,
+    file: File = "",
+    policy: Annotated[
+        str, Flag("Read the metrics of this section from the command after --.")
+    ] = "",
+    save: Save = "",
+    repeats: Annotated[int, Flag("Number of runs; default: the task's.")] = 0,
+    timeout: Annotated[str, Flag("Limit for one run; default: the task's.")] = "",
+    num_gpus: Annotated[int | None, Flag("Number of GPUs; default: the task's.")] = None,
+    epochs: Annotated[str | None, Flag("Replaces the value of --epochs in the command.")] = None,
+    kvstore: Annotated[str | None, Flag("Replaces the value of --kvstore in the command.")] = None,
+    dtype: Annotated[str | None, Flag("Replaces the value of --dtype in the command.")] = None,
+    store: str | None,
+    format: Format = "text",
 ) -> int:
     """Run the task NAME, or the command after `--`, and keep the result."""
+    from assay.cli.finish import handle_signals, print_uploads, status_of
+    from assay.reporting import results
+
     if more:
+        words = " ".join((name or "", *more))
         raise UsageError(
-            f"One task was expected, but {' '.join((name or '', *more))} was given.",
-            hint=f"A command stands after --: assay task run -- {' '.join((name or '', *more))}",
+            f"One task was expected, but {words} was given.",
+            hint=f"A command stands after --: assay task run -- {words}",
         )
-    request = _request(name, ctx.meta.get("assay.command", ()), given)
-    for note in request.notes:
+    overrides = {"num_gpus": num_gpus, "epochs": epochs, "kvstore": kvstore, "dtype": dtype}
+    command = click.get_current_context().meta.get(COMMAND, ())
+    task = _task(name, command, file, policy, overrides)
+    task = _change_limits(task, repeats, timeout)
+    for note in task.notes:
         options.print_message(f"note: {note}")
     handle_signals()
-    options.print_message(f"{request.name}  running …")
-    found = api.run_and_save(
-        request, given["label"], options.pairs(given["tags"], "--tag"), given["home"]
-    )
-    printing.show(results.output([found]), given["form"])
-    result = found.result
-    _print_more(result, request, given)
-    print_uploads(result.run, given["home"])
+    options.print_message(f"{task.name}  running …")
+    reading = api.run_and_save(task, **keywords)
+    printing.show(results.output([reading]), format)
+    result = reading.result
+    _print_more(result, task, save, store, format)
+    print_uploads(result.run, store)
     if result.status == "interrupted":
         return 130
     return status_of([result])
 
 
-@command.command(
+@click_command(
+    api.parse_log,
+    group=command,
     epilog="""\b
 Examples:
   assay task parse old.log --task train --file tasks.toml
-  assay task parse old.log                       metrics are suggested from the log"""
+  assay task parse old.log                       metrics are suggested from the log""",
 )
-@click.argument("log", metavar="LOGFILE")
-@click.option("--task", "name", default="", help="Task whose metrics are read.")
-@FILE
-@click.option(
-    "--save", default="", metavar="FILE", help="Write the suggested metrics as a task file."
-)
-@options.label
-@options.home
-@options.form
-def parse(log: str, name: str, **given: Any) -> int:
+def parse(
+    log: Annotated[str, Argument("LOGFILE")],
+    keywords: Keywords,
+    *,
+    task: Annotated[str, Flag("Task whose metrics are read.")] = "",
+    file: File = "",
+    save: Save = "",
+    format: Format = "text",
+) -> int:
     """Read metrics from an existing log, those of a task or suggested ones."""
-    if not name:
+    from assay.cli.finish import status_of
+    from assay.logs.suggest import suggestion_table
+    from assay.reporting import results
+
+    if not task:
         outcome = api.suggest_from(log)
-        printing.show_table(suggestion_table(outcome), given["form"])
-        _offer(Task(name=Path(log).stem), outcome, given["save"])
+        printing.show_table(suggestion_table(outcome), format)
+        _offer(Task(name=Path(log).stem), outcome, save)
         return 0
-    request = api.section(name, given["file"])
-    found = api.read_log(request, log, given["label"], given["home"])
-    printing.show(results.output([found]), given["form"])
-    return status_of([found.result])
+    reading = api.read_log(api.section(task, file), log, **keywords)
+    printing.show(results.output([reading]), format)
+    return status_of([reading.result])
 
 
-def _request(name: str | None, words: tuple[str, ...], given: dict[str, Any]) -> Task:
-    overrides = {
-        key: given[key]
-        for key in ("num_gpus", "epochs", "kvstore", "dtype")
-        if given[key] is not None
-    }
-    if words:
-        request = api.task_from_command(words, given["policy"], given["file"], name or "")
-        request = api.override_task(request, overrides) if overrides else request
-    elif name:
-        request = api.find_task(name, given["file"], overrides)
-    else:
-        raise UsageError(
-            "Neither a task nor a command was given.",
-            hint="assay task run NAME --file tasks.toml, or assay task run -- COMMAND …",
-        )
-    changes: dict[str, Any] = {}
-    if given["repeats"]:
-        changes["repeats"] = given["repeats"]
-    if given["timeout"]:
-        changes["timeout"] = units.seconds(given["timeout"])
-    return msgspec.structs.replace(request, **changes)
+def _task(
+    name: str,
+    command: tuple[str, ...],
+    file: str,
+    policy: str,
+    overrides: Mapping[str, Value | None],
+) -> Task:
+    """The task of a file, or a task for a command."""
+    chosen = {key: value for key, value in overrides.items() if value is not None}
+    if command:
+        task = api.task_from_command(command, policy, file, name)
+        return api.override_task(task, chosen) if chosen else task
+    if name:
+        return api.find_task(name, file, chosen)
+    raise UsageError(
+        "Neither a task nor a command was given.",
+        hint="assay task run NAME --file tasks.toml, or assay task run -- COMMAND …",
+    )
 
 
-def _print_more(result: Result, request: Task, given: dict[str, Any]) -> None:
+def _change_limits(task: Task, repeats: int, timeout: str) -> Task:
+    if repeats:
+        task = msgspec.structs.replace(task, repeats=repeats)
+    return msgspec.structs.replace(task, timeout=units.seconds(timeout)) if timeout else task
+
+
+def _print_more(result: Result, task: Task, save: str, store: str | None, format: str) -> None:
     """Suggestions for a command without metrics, and where everything is."""
-    folder = settings.runs(given["home"]) / result.id
-    if not request.metrics and result.status == "ok":
-        outcome = api.suggestions(result, given["home"])
-        if given["form"] == "text":
+    from assay.core import settings
+    from assay.logs.suggest import suggestion_table
+
+    folder = settings.runs(store) / result.id
+    if not task.metrics and result.status == "ok":
+        outcome = api.suggestions(result, store)
+        if format == "text":
             printing.show_table(suggestion_table(outcome), "text")
-        _offer(request, outcome, given["save"])
+        _offer(task, outcome, save)
     options.print_message(f"kept as {result.id}; its log: {folder / 'log.gz'}")
 
 
-def _offer(request: Task, outcome: Outcome, save: str) -> None:
+def _offer(task: Task, outcome: Outcome, save: str) -> None:
     if not outcome.metrics:
         options.print_message(
             "no number comes again behind the same words, so no metric is suggested"
         )
     elif save:
-        options.print_message(f"saved as {api.save(request, outcome, save)}")
+        options.print_message(f"saved as {api.save(task, outcome, save)}")
     else:
         options.print_message("to keep these metrics as a task, add: --save tasks.toml")

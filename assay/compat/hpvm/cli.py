@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from assay.cli import options, printing
-from assay.cli.finish import handle_signals
-from assay.cli.progress import ProgressLine
-from assay.compat.hpvm import run as hpvm
-from assay.compat.hpvm import scripts as old
-from assay.compat.hpvm import test as hpvm_test
+from assay.cli.command import Keywords, click_command
+from assay.compat.hpvm.run import run_hpvm
 from assay.core.findings import Output, Table
+from assay.core.options import Argument, Flag, Format, StoreUrl
 from assay.core.records import SCHEMA
-from assay.native.hpvm.program import HpvmRun
+
+if TYPE_CHECKING:
+    from assay.native.hpvm.program import HpvmRun
+
+Engine = Annotated[
+    str, Flag("jax, tensorflow or torch; else KERAS_BACKEND.", flags="--keras_backend")
+]
 
 
 class _Scripts(click.Group):
@@ -60,63 +64,57 @@ def command() -> None:
     """
 
 
-@command.command("NET")
-@click.argument("name", metavar="NET")
-@click.argument("words", nargs=-1, metavar="WORD…")
-@click.option("--keras_backend", default="", help="jax, tensorflow or torch; else KERAS_BACKEND.")
-@options.home
-def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | None) -> int:
+@click_command(group=command, name="NET")
+def script(
+    name: Annotated[str, Argument("NET")],
+    words: Annotated[tuple[str, ...], Argument("WORD…")] = (),
+    *,
+    keras_backend: Engine = "",
+    store: StoreUrl = None,
+) -> int:
     """Carry out the words of a script: assay hpvm NET WORD… (any name, not NET itself)."""
+    from assay.cli.finish import handle_signals
+    from assay.cli.progress import ProgressLine
+    from assay.compat.hpvm import scripts as old
+
     handle_signals()
     old.check_name(name, ("run", "test"))
     request = old.read_words(name, words)
     line = ProgressLine()
-    found = old.carried_out(request, old.engine_for(keras_backend), home, line)
-    line.done(found.result)
-    printing.put(*old.lines(found.result))
-    accuracy = old.percent(found.result)
+    outcome = old.carried_out(request, old.engine_for(keras_backend), store, line)
+    line.done(outcome.result)
+    printing.put(*old.lines(outcome.result))
+    accuracy = old.percent(outcome.result)
     if accuracy is None:
-        return 3 if found.result.status == "skipped" else 1
+        return 3 if outcome.result.status == "skipped" else 1
     old.write_accuracy(accuracy, Path.cwd())
-    printing.put(*map(str, found.written))
-    options.print_message(f"written: final_accuracy; kept as {found.result.id}")
+    printing.put(*map(str, outcome.written))
+    options.print_message(f"written: final_accuracy; kept as {outcome.result.id}")
     return 0
 
 
-@command.command("run")
-@click.argument("program", metavar="PROGRAM.cc")
-@click.option("--data", default="", metavar="FOLDER", help="Where its weights and inputs are.")
-@click.option("-t", "-d", "images", type=click.Choice(["test", "tune"]), help="Which images.")
-@click.option(
-    "-c",
-    "configs",
-    default="",
-    metavar="FILE[:NAME]",
-    help="A configuration file: its only inexact one, or NAME.",
-)
-@click.option(
-    "--kernels",
-    type=click.Choice(["auto", "portable", "onednn"]),
-    default="auto",
-    show_default=True,
-    help="auto: oneDNN, where it is installed, beside our own.",
-)
-@click.option("--threads", type=click.IntRange(1), help="As many as it may use, if not given.")
-@options.form
-def run(program: str, images: str | None, threads: int | None, form: str, **given: Any) -> int:
+@click_command(run_hpvm, group=command, name="run")
+def run(
+    program: Annotated[str, Argument("PROGRAM.cc")],
+    keywords: Keywords,
+    *,
+    format: Format = "text",
+) -> int:
     """Compile an HPVM-C program, ours or anyone's, as ordinary C++, and run it here.
 
     \b
     Example:
       assay hpvm run alexnet2_cifar10.cpp --data model_params
     """
+    from assay.cli.finish import handle_signals
+
     handle_signals()
-    found = hpvm.run_hpvm(program, images=images or "", threads=threads or 0, **given)
-    if told := (found.output + found.error).rstrip("\n"):
-        options.print_message(told)
-    if found.status:
-        return found.status if 0 < found.status < 126 else 1
-    printing.show(ran(program, found), form)
+    ending = run_hpvm(program, **keywords)
+    if text := (ending.output + ending.error).rstrip("\n"):
+        options.print_message(text)
+    if ending.status:
+        return ending.status if 0 < ending.status < 126 else 1
+    printing.show(ran(program, ending), format)
     options.print_message("gpu and cpu lines both run on the CPU")
     return 0
 
@@ -143,12 +141,14 @@ def ran(program: str, found: HpvmRun) -> Output:
     return Output(tables=(table,), document=document)
 
 
-@command.command("test")
-@click.argument("nets", nargs=-1, metavar="[NET…]")
-@click.option("--keras_backend", default="", help="jax, tensorflow or torch; else KERAS_BACKEND.")
-@options.home
-@options.form
-def test(nets: tuple[str, ...], keras_backend: str, home: str | None, form: str) -> int:
+@click_command(group=command, name="test")
+def test(
+    nets: Annotated[tuple[str, ...], Argument("[NET…]")] = (),
+    *,
+    keras_backend: Engine = "",
+    store: StoreUrl = None,
+    format: Format = "text",
+) -> int:
     """Evaluate every network that has weights in Keras and as a binary, as test_benchmarks.py did.
 
     The two must agree within 0.05 points, and reach HPVM's table. For the others it is said what
@@ -158,8 +158,11 @@ def test(nets: tuple[str, ...], keras_backend: str, home: str | None, form: str)
     Example:
       assay hpvm test lenet alexnet2
     """
+    from assay.cli.finish import handle_signals
+    from assay.compat.hpvm.scripts import engine_for
+    from assay.compat.hpvm.test import output, status, tested
+
     handle_signals()
-    engine = old.engine_for(keras_backend)
-    found = list(hpvm_test.tested(nets, engine, home, options.print_message))
-    printing.show(hpvm_test.output(found), form)
-    return hpvm_test.status(found)
+    results = list(tested(nets, engine_for(keras_backend), store, options.print_message))
+    printing.show(output(results), format)
+    return status(results)

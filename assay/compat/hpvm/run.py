@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from assay.core.errors import UsageError
 from assay.core.files import user_path
-from assay.native.hpvm.builder import ModelSettings
-from assay.native.hpvm.config_sets import select_config
-from assay.native.hpvm.configs import read_configs, split_config_name
-from assay.native.hpvm.program import HpvmRun, compile_program, execute
+from assay.core.options import Flag
+from assay.core.units import as_choice
 from assay.native.toolchain import Kernels
 
-SETS = ("test", "tune")
+if TYPE_CHECKING:
+    from assay.native.hpvm.program import HpvmRun
+
+ImageSet = Literal["test", "tune"]
 
 
 def run_hpvm(
     source: str | Path,
-    data: str | Path = "",
-    images: str = "",
-    configs: str | Path = "",
+    data: Annotated[str | Path, Flag("Where its weights and inputs are.", "FOLDER")] = "",
+    images: Annotated[ImageSet | None, Flag("Which images.", flags="-t -d")] = None,
+    configs: Annotated[
+        str | Path,
+        Flag("A configuration file: its only inexact one, or NAME.", "FILE[:NAME]", flags="-c"),
+    ] = "",
     folder: str | Path = ".",
-    kernels: Kernels = "auto",
-    threads: int = 0,
+    kernels: Annotated[
+        Kernels, Flag("auto: oneDNN, where it is installed, beside our own.")
+    ] = "auto",
+    threads: Annotated[int | None, Flag("As many as it may use, if not given.", min=1)] = None,
 ) -> HpvmRun:
     """Compile an HPVM-C program and run it in `folder`, where it writes final_accuracy.
 
@@ -34,6 +41,9 @@ def run_hpvm(
     >>> assay.run_hpvm("lenet_mnist.cpp", data="model_params").accuracy
     98.7
     """
+    from assay.native.hpvm.builder import ModelSettings
+    from assay.native.hpvm.program import compile_program, execute
+
     words = [*_images(images), *_configs(configs)]
     if data and not user_path(data).is_dir():
         raise UsageError(
@@ -42,19 +52,20 @@ def run_hpvm(
     settings = ModelSettings(kernels=kernels)
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as place:
         program = compile_program(source, Path(place) / "program", settings)
-        return execute(program, words, folder, data, settings, threads)
+        return execute(program, words, folder, data, settings, threads or 0)
 
 
-def _images(images: str) -> list[str]:
-    if images and images not in SETS:
-        raise UsageError(f"The images '{images}' were asked for.", hint="They are test or tune.")
-    return ["-d", images] if images else []
+def _images(images: ImageSet | None) -> list[str]:
+    return ["-d", as_choice(images, "images", get_args(ImageSet))] if images else []
 
 
 def _configs(configs: str | Path) -> list[str]:
     """Mistakes of the file are told before anything is compiled, those for the network later."""
     if not configs:
         return []
+    from assay.native.hpvm.config_sets import select_config
+    from assay.native.hpvm.configs import read_configs, split_config_name
+
     place, name = split_config_name(configs)
     select_config(read_configs(place), name)
     return ["-c", f"{place.absolute()}{':' * bool(name)}{name}"]

@@ -22,6 +22,7 @@ from assay.core.errors import NotPossibleError, UsageError, nearest_name, unknow
 from assay.core.files import user_path, write_atomic
 from assay.core.progress import ProgressCallback
 from assay.core.records import Result
+from assay.core.settings import Home
 from assay.native.toolchain import missing_compiler
 from assay.stats.summary import summarize
 from assay.workloads.accuracy import TEN, AccuracyWorkload
@@ -105,7 +106,7 @@ def engine_for(asked: str) -> str:
 
 
 def carried_out(
-    request: HpvmRequest, engine: str, home: str | None, progress: ProgressCallback
+    request: HpvmRequest, engine: str, store: Home, progress: ProgressCallback
 ) -> HpvmOutcome:
     """The model trained or loaded, and evaluated on the test images; then what else was asked."""
     if request.compile and (lack := missing_compiler()):
@@ -113,39 +114,37 @@ def carried_out(
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
         training = request.mode == "train" and request.frontend
         trained = f"{folder}/trained.npz" if training else ""
-        result = _evaluated(request, engine, home, progress, trained)
+        result = _evaluated(request, engine, store, progress, trained)
         if result.status != "ok":
             return HpvmOutcome(result=result)
-        return HpvmOutcome(result=result, written=_written(request, result, home, trained))
+        return HpvmOutcome(result=result, written=_written(request, result, store, trained))
 
 
 def _evaluated(
     request: HpvmRequest,
     engine: str,
-    home: str | None,
+    store: Home,
     progress: ProgressCallback,
     trained: str,  # file for the weights of a training that a translation follows
 ) -> Result:
     backend = f"keras-{engine}"
     if request.mode == "train":
-        save = _own_file(request.workload, home) or "keras_model_file" if request.dump else trained
+        save = _own_file(request.workload, store) or "keras_model_file" if request.dump else trained
         case = f"{request.workload}@{backend}"
-        return api.train(case, save=save, store=home, progress=progress)
-    params = ",".join(f"{n}={v}" for n, v in _params(request, home).items())
+        return api.train(case, save=save, store=store, progress=progress)
+    params = ",".join(f"{n}={v}" for n, v in _params(request, store).items())
     (result,) = evaluate.evaluate(
-        f"{request.workload}:{params}@{backend}", store=home, progress=progress
+        f"{request.workload}:{params}@{backend}", store=store, progress=progress
     )
     return result
 
 
-def _written(
-    request: HpvmRequest, result: Result, home: str | None, trained: str
-) -> tuple[Path, ...]:
+def _written(request: HpvmRequest, result: Result, store: Home, trained: str) -> tuple[Path, ...]:
     """What follows the evaluation, by the very weights that were evaluated."""
-    params = _params(request, home)
+    params = _params(request, store)
     params["weights"] = trained or str(result.facts.get("weights_file", ""))
     if request.dump and request.mode != "train":
-        return _dumped(request, params, result, home)
+        return _dumped(request, params, result, store)
     if not request.frontend:
         return ()
     reload = request.mode == "hpvm_reload"
@@ -155,10 +154,10 @@ def _written(
 
 
 def _dumped(
-    request: HpvmRequest, params: dict[str, str], result: Result, home: str | None
+    request: HpvmRequest, params: dict[str, str], result: Result, store: Home
 ) -> tuple[Path, ...]:
     """The Keras file and, for HPVM, .bin files."""
-    target = _own_file(request.workload, home) or str(result.facts.get("keras_model_file", ""))
+    target = _own_file(request.workload, store) or str(result.facts.get("keras_model_file", ""))
     if not target:
         raise UsageError(
             f"{request.workload} does not say where its Keras weights go.",
@@ -167,12 +166,12 @@ def _dumped(
     return hpvm_frontend.dumped(request.workload, params, result, user_path(target))
 
 
-def _params(request: HpvmRequest, home: str | None) -> dict[str, str]:
+def _params(request: HpvmRequest, store: Home) -> dict[str, str]:
     """HPVM's own images are taken where they are here."""
     weights = {"weights": MODES[request.mode]} if MODES[request.mode] else {}
     hpvm = _name_in_hpvm(request.workload)
     here = any(
-        held.name == f"model_params/{hpvm}" and held.place for held in data.list_datasets(home)
+        held.name == f"model_params/{hpvm}" and held.place for held in data.list_datasets(store)
     )
     return weights | ({"data": "model_params"} if hpvm and here else {})
 
@@ -207,8 +206,8 @@ def _name_in_hpvm(workload: str) -> str:
     return found.hpvm if isinstance(found, AccuracyWorkload) else ""
 
 
-def _own_file(workload: str, home: str | None) -> str:
+def _own_file(workload: str, store: Home) -> str:
     """Where the Keras weights of one of the ten go; "" for a class, which says so itself."""
     hpvm = _name_in_hpvm(workload)
-    place = settings.home(home) / "data" / "model_params" / "keras" / f"{hpvm}.h5"
+    place = settings.home(store) / "data" / "model_params" / "keras" / f"{hpvm}.h5"
     return str(place) if hpvm else ""

@@ -15,6 +15,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Output, Table
 from assay.core.progress import ignore
 from assay.core.records import SCHEMA, Evaluation
+from assay.core.settings import Home
 from assay.native.hpvm.program import execute
 from assay.workloads.accuracy import TEN, AccuracyWorkload
 
@@ -41,16 +42,16 @@ class TestedNet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tested(
-    nets: Sequence[str], engine: str, home: str | None, tell: Callable[[str], None]
+    nets: Sequence[str], engine: str, store: Home, tell: Callable[[str], None]
 ) -> Iterator[TestedNet]:
     """Each by the weights that are here: Keras' file, else HPVM's folder of .bin."""
     for workload in _chosen(nets):
-        mode, needs = _mode(workload, home)
+        mode, needs = _mode(workload, store)
         if needs:
             yield TestedNet(net=workload.name, expected=workload.expected, needs=needs)
             continue
         tell(f"{workload.name} …")
-        yield _tested(workload, mode, engine, home)
+        yield _tested(workload, mode, engine, store)
 
 
 def _chosen(nets: Sequence[str]) -> list[AccuracyWorkload]:
@@ -63,9 +64,9 @@ def _chosen(nets: Sequence[str]) -> list[AccuracyWorkload]:
     return [each for each in found if isinstance(each, AccuracyWorkload)] or list(TEN)
 
 
-def _mode(workload: AccuracyWorkload, home: str | None) -> tuple[str, str]:
+def _mode(workload: AccuracyWorkload, store: Home) -> tuple[str, str]:
     """The words to load it by, or what it needs."""
-    place = Path(home) if home else None
+    place = Path(store) if store else None
     lacks = []
     for mode in MODES:
         params = {**workload.params, "weights": scripts.MODES[mode]}
@@ -75,7 +76,7 @@ def _mode(workload: AccuracyWorkload, home: str | None) -> tuple[str, str]:
     return "", lacks[0]
 
 
-def _tested(workload: AccuracyWorkload, mode: str, engine: str, home: str | None) -> TestedNet:
+def _tested(workload: AccuracyWorkload, mode: str, engine: str, store: Home) -> TestedNet:
     """In a folder of its own, which is gone afterwards."""
     facts = {"net": workload.name, "expected": workload.expected}
     request = scripts.read_words(workload.name, [mode, "frontend", "compile"])
@@ -83,7 +84,7 @@ def _tested(workload: AccuracyWorkload, mode: str, engine: str, home: str | None
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-test-") as folder:
         os.chdir(folder)
         try:
-            outcome = scripts.carried_out(request, engine, home, ignore)
+            outcome = scripts.carried_out(request, engine, store, ignore)
             if not outcome.written:
                 return TestedNet(**facts, problem=outcome.result.reason)  # type: ignore[arg-type]
             ran = execute(Path(folder) / outcome.written[1], (), folder)

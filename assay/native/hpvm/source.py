@@ -309,12 +309,12 @@ FILE *open_fifo(const char *path, const char *mode) {{
 int fifo_wait() {{
   FILE *fp = open_fifo(fifo_path("hpvm_fifo_r").c_str(), "r");
   char line[100] = "";
-  const bool told = fgets(line, sizeof line, fp) != nullptr;
+  const bool has_line = fgets(line, sizeof line, fp) != nullptr;
   fclose(fp);
   line[strcspn(line, "\\r\\n")] = 0;
   if (!strcmp(line, "test")) return 1;
   if (!strcmp(line, "tune")) return 2;
-  if (!told || !strcmp(line, "stop")) return 0;
+  if (!has_line || !strcmp(line, "stop")) return 0;
   fprintf(stderr, "error: '%s' came by the pipe, but test, tune or stop is expected.\\n", line);
   exit(2);
 }}

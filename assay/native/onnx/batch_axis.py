@@ -104,7 +104,7 @@ def _along_axes(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[Onnx
     which, inputs = _BY_AXES[node.kind], list(node.inputs)
     held = model.known.get(inputs[which]) if which < len(inputs) else node.attributes.get("axes")
     if held is None:
-        raise refused(node, "its axes are not told, and the batch may be one")
+        raise refused(node, "its axes are not known, and the batch may be one of them")
     rank = _rank(model, inputs[0], place)
     new = place
     if node.kind == "Unsqueeze":

@@ -34,7 +34,7 @@ def _picture(model: Importing, node: OnnxOp) -> str:
     if len(shape) == 2:
         return model.add(node, ops.ReshapeOp((shape[0], 1, shape[1])), value)
     if len(shape) != 3:
-        raise refused(node, f"its input is of shape {shape}, and pictures have two axes of pixels")
+        raise refused(node, f"its input is of shape {shape}, and images have two axes of pixels")
     return value
 
 
@@ -90,7 +90,7 @@ def _conv(model: Importing, node: OnnxOp) -> str:
 def _conv_transpose(model: Importing, node: OnnxOp) -> str:
     weight, bias = _weight(model, node, 1), _weight(model, node, 2)
     if weight is None or weight.ndim != 4 or "output_shape" in node.attributes:
-        raise refused(node, "only those over pictures, padded by numbers, can")
+        raise refused(node, "only those over images, padded by numbers, can")
     if node.attributes.get("auto_pad", "NOTSET") != "NOTSET":
         raise refused(node, f"its auto_pad is {node.attributes['auto_pad']}")
     top, left, bottom, right = node.attributes.get("pads", (0, 0, 0, 0))

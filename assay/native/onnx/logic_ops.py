@@ -30,7 +30,7 @@ def note_whole(model: Importing, node: OnnxOp) -> None:
     )
     table = node.kind == "Gather" and node.inputs[0] in model.known
     if of_whole and not table and node.kind == "Div":
-        raise refused(node, "it divides whole numbers")
+        raise refused(node, "it divides integers")
     keeps = of_whole and not table and node.kind in _MOVING | _EXACT
     if casts or keeps or node.kind in _TRUE_OR_FALSE:
         model.whole |= set(node.outputs)
@@ -83,7 +83,7 @@ def _running_sum(model: Importing, node: OnnxOp) -> str:
     shape = model.shape(model.values[name])
     axis = item_axis(node, int(model.known[node.inputs[1]].item()), len(shape))
     if name not in model.whole or axis != len(shape) - 1:
-        raise refused(node, "only whole numbers can be summed up so, along the last axis")
+        raise refused(node, "only integers can be summed up so, along the last axis")
     without = int(node.attributes.get("exclusive", 0))
     backwards = node.attributes.get("reverse", 0)
     cut, offset = (np.triu, without) if backwards else (np.tril, -without)

@@ -27,7 +27,7 @@ def resize(model: Importing, node: OnnxOp) -> str:
     held = [model.known[name] for name in node.inputs[1:] if name in model.known]
     wanted = _wanted((model.batch or BATCH, *shape), held)
     if len(shape) != 3 or wanted is None or wanted[1][:2] != [1, 1]:
-        raise refused(node, "only pictures can be resized, to sizes that are known")
+        raise refused(node, "only images can be resized, to sizes that are known")
     sizes, scales = wanted[0][2:], wanted[1][2:]
     if node.attributes.get("mode", "nearest") == "nearest":
         return _repeated(model, node, scales)
@@ -68,7 +68,7 @@ def _repeated(model: Importing, node: OnnxOp, scales: Sequence[float]) -> str:
     way = node.attributes.get("coordinate_transformation_mode", "half_pixel")
     rounding = node.attributes.get("nearest_mode", "round_prefer_floor")
     if (way, rounding) not in _REPEATING and node.kind != "Upsample":
-        raise refused(node, "only nearest pixels, repeated a whole number of times, can")
+        raise refused(node, "only nearest pixels, repeated an integer number of times, can")
     if any(scale != int(scale) or scale < 1 for scale in scales):
         raise refused(node, f"it scales by {list(scales)}")
     scale = (int(scales[0]), int(scales[1]))

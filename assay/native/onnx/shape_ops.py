@@ -73,7 +73,7 @@ def _squeeze(model: Importing, node: OnnxOp) -> str:
     shape = model.shape(value)
     told = _numbers(model, node, 1, "axes")
     if told is None:
-        raise refused(node, "its axes are not told, and the batch may be one")
+        raise refused(node, "its axes are not known, and the batch may be one of them")
     axes = item_axes(node, told, len(shape))
     left = tuple(size for axis, size in enumerate(shape) if axis not in axes)
     if not left:

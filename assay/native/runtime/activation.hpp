@@ -7,6 +7,7 @@
 #include "vector.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Rational approximation on [-7.9, 7.9], beyond which float32 has only ±1; within 4 units of the
 // last place. The coefficients are those Eigen uses.
@@ -39,8 +40,8 @@ ASSAY_INLINE Vector power_of_two(Whole n) {
     return found;
 }
 
-// x = n ln 2 + r, and e^r - 1 by its series, to the last place or two (the coefficients are those of
-// Cephes).
+// x = n ln 2 + r, and e^r - 1 by its series, to the last place or two (the coefficients are those
+// of Cephes).
 struct Powers {
     Vector n, series;
 };
@@ -55,8 +56,8 @@ ASSAY_INLINE Powers powers(Vector x) {
     return {n, r * r * p + r};
 }
 
-// 2 to the n comes in two steps, as one may be beyond a float. `less_one` gives e^x - 1, by the series
-// alone where n is 0, so that small numbers keep all their places.
+// 2 to the n comes in two steps, as one may be beyond a float. `less_one` gives e^x - 1, by the
+// series alone where n is 0, so that small numbers keep all their places.
 template <bool less_one>
 ASSAY_INLINE Vector exponential(Vector x) {
     const auto [n, series] = powers(at_most(at_least(x, fill(-87.336544f)), fill(88.722835f)));
@@ -70,8 +71,8 @@ ASSAY_INLINE Vector exponential(Vector x) {
 
 ASSAY_INLINE Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
 
-// Held where nothing overflows, so that a quick reciprocal does: beyond, it is 1, or less than a float
-// can tell from 0.
+// Held where nothing overflows, so that a quick reciprocal does: beyond, it is 1, or less than a
+// float can tell from 0.
 ASSAY_INLINE Vector sigmoid(Vector x) {
     const auto [n, series] = powers(at_most(at_least(-x, fill(-87.0f)), fill(87.0f)));
     const Vector power = power_of_two(__builtin_convertvector(n, Whole));
@@ -139,7 +140,8 @@ ASSAY_INLINE Vector hard_sigmoid(Vector x) {
 // The lower end of the level that a number is in, of 256.
 ASSAY_INLINE Vector levels(Vector x, float low, float high) {
     const Vector steps = (x - low) * (256.0f / (high - low));
-    const Vector held = steps == steps ? at_most(at_least(steps, Vector{}), fill(255.0f)) : Vector{};
+    const Vector held =
+        steps == steps ? at_most(at_least(steps, Vector{}), fill(255.0f)) : Vector{};
     const Whole whole = __builtin_convertvector(held, Whole);  // towards 0: there is nothing below
     return __builtin_convertvector(whole, Vector) * ((high - low) / 256.0f) + low;
 }
@@ -202,9 +204,9 @@ inline void apply(const Posts& posts, float* values, const float* residual, Size
         for (Size i = 0; i < count; i += lanes) {
             const Vector x = load(values + i, count - i);
             const bool adds = post.function == Function::residual;
-            store(values + i, adds ? x + load(residual + i, count - i) : apply(post, x),
-                  count - i);
+            store(values + i, adds ? x + load(residual + i, count - i) : apply(post, x), count - i);
         }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

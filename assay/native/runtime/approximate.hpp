@@ -6,6 +6,7 @@
 #include "gathered.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Only a gathering kernel computes these.
 inline bool approximated(const Layer& layer) {
@@ -36,9 +37,8 @@ inline Factors factors(const Given& given, const std::vector<float>& totals,
     Factors made{Buffer<float>(padded), Buffer<float>(padded), Buffer<float>(padded),
                  Buffer<float>(padded)};
     const Kept output = kept(given.layer);
-    const float* scales = given.layer.scales.empty()
-                              ? nullptr
-                              : constants.weights().get(given.layer.scales, filters);
+    const float* scales =
+        given.layer.scales.empty() ? nullptr : constants.weights().get(given.layer.scales, filters);
     for (Size i = 0; i < filters; ++i) {
         const double scale = (scales ? double{scales[i]} : 1.0) * double{given.input.scale};
         const double zeros = double{given.input.zero} * double{totals[static_cast<std::size_t>(i)]};
@@ -64,18 +64,19 @@ inline std::shared_ptr<const Factors> shared_factors(const Given& given, const s
 }
 
 inline Keeping keeping(const Given& given, const Factors& numbers) {
-    return {numbers.scales.data(), numbers.bias.data(), given.after, given.residual,
-            kept(given.layer), numbers.byte_scales.data(), numbers.byte_bias.data()};
+    return {numbers.scales.data(),   numbers.bias.data(), given.after,
+            given.residual,          kept(given.layer),   numbers.byte_scales.data(),
+            numbers.byte_bias.data()};
 }
 
 inline std::unique_ptr<Step> depthwise_step(const Given& given, Constants& constants) {
     const std::string key = given.key + " taps";
-    const auto held = constants.get<TapRows>(
-        key, [&] { return ByteDepthwise::weights(given.g, given.weight); });
+    const auto held =
+        constants.get<TapRows>(key, [&] { return ByteDepthwise::weights(given.g, given.weight); });
     const auto numbers = shared_factors(given, key, held->totals, constants);
-    auto made = std::make_unique<ByteDepthwise>(given.g, held, keeping(given, *numbers),
-                                                static_cast<Byte>(given.input.zero), given.from,
-                                                given.to);
+    auto made =
+        std::make_unique<ByteDepthwise>(given.g, held, keeping(given, *numbers),
+                                        static_cast<Byte>(given.input.zero), given.from, given.to);
     made->holds.push_back(numbers);
     return made;
 }
@@ -83,8 +84,8 @@ inline std::unique_ptr<Step> depthwise_step(const Given& given, Constants& const
 template <typename In, typename Weight>
 std::unique_ptr<Step> gathered_step(const Given& given, Constants& constants) {
     const Geometry& g = given.g;
-    const std::string key = given.key + " terms" + std::to_string(sizeof(In)) +
-                            std::to_string(sizeof(Weight));
+    const std::string key =
+        given.key + " terms" + std::to_string(sizeof(In)) + std::to_string(sizeof(Weight));
     std::string shape;
     for (Size each : {g.width, g.pads[1], g.pads[3]}) shape += "-" + std::to_string(each);
     const auto held = constants.get<Terms<Weight>>(key + shape, [&] {
@@ -106,4 +107,5 @@ inline std::unique_ptr<Step> approximate(const Given& given, Constants& constant
     return gathered_step<float, float>(given, constants);
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -9,12 +9,13 @@
 #include "choice.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct Arguments {
     std::string set = "test";
-    std::string layout;  // of images in the files; "": channels-first
-    std::string data;    // folder of inputs and labels; "": where the binary lies
-    std::string config;  // "" and fp32: as this program computes by itself
+    std::string layout;   // of images in the files; "": channels-first
+    std::string data;     // folder of inputs and labels; "": where the binary lies
+    std::string config;   // "" and fp32: as this program computes by itself
     std::string outputs;  // file for the network's outputs; "": none
     Size batch = 64, repeat = 1;
     int threads = 0;  // 0: as many as this process may use
@@ -28,7 +29,8 @@ constexpr const char* usage =
     "  -t, -d test|tune     which images; NAME_input.bin and NAME_labels.bin are read\n"
     "  --data DIR           where they are, if not beside this program\n"
     "  --layout L           of images in the files: channels-first or channels-last\n"
-    "  -c, --config FILE    a configuration of HPVM's form: the file's only inexact one, or FILE:NAME\n"
+    "  -c, --config FILE    a configuration of HPVM's form: the file's only inexact one, or "
+    "FILE:NAME\n"
     "  --batch N            images in one step (64)\n"
     "  --threads N          as many as it may use, if not given\n"
     "  --repeat N           go over the images so many times; accuracy is of the last\n"
@@ -101,4 +103,5 @@ inline Arguments arguments(int count, char** words) {
     return found;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

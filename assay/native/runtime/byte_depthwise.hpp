@@ -1,14 +1,15 @@
-// Depthwise convolutions over bytes: the taps of a row of the window lie side by side, channel after
-// channel, so that one instruction multiplies them all for a vector of channels.
+// Depthwise convolutions over bytes: the taps of a row of the window lie side by side, channel
+// after channel, so that one instruction multiplies them all for a vector of channels.
 #pragma once
 
 #include "gather.hpp"
 #include "keeping.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct TapRows {
-    Buffer<Signed> weights;  // row of the window, channel, tap of the row
+    Buffer<Signed> weights;     // row of the window, channel, tap of the row
     std::vector<float> totals;  // of each filter's weights
 };
 
@@ -59,7 +60,8 @@ class ByteDepthwise : public Step {
             const Size image = row / g_.high, y = row % g_.high, top = y * g_.strides[0];
             if (row == rows.first || y == 0) made = top;
             for (made = std::max(made, top); made < top + ring_; ++made)
-                lay_out(image, made - g_.pads[0], ring + made % ring_ * line_, ring + ring_ * line_);
+                lay_out(image, made - g_.pads[0], ring + made % ring_ * line_,
+                        ring + ring_ * line_);
             compute(row, top, ring);
         }
     }
@@ -85,7 +87,8 @@ class ByteDepthwise : public Step {
         const auto pixel = [&](Size x) {
             return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + x * g_.channels));
         };
-        const __m512i by_four = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        const __m512i by_four =
+            _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         const __m512i by_one = _mm512_set4_epi32(0x0F0B0703, 0x0E0A0602, 0x0D090501, 0x0C080400);
         __m512i all = _mm512_zextsi128_si512(pixel(0));
         all = _mm512_maskz_inserti32x4(0xFFFF, all, pixel(1), 1);
@@ -137,4 +140,5 @@ class ByteDepthwise : public Step {
     Size channels_, line_, ring_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

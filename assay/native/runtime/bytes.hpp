@@ -1,10 +1,11 @@
-// Numbers kept as bytes: a byte b is (b - zero) * scale, so that a chain of layers moves a quarter of
-// the memory and multiplies four numbers at a time. What is no number becomes 0 in a byte.
+// Numbers kept as bytes: a byte b is (b - zero) * scale, so that a chain of layers moves a quarter
+// of the memory and multiplies four numbers at a time. What is no number becomes 0 in a byte.
 #pragma once
 
 #include "step.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 using Byte = std::uint8_t;
 using Signed = std::int8_t;
@@ -111,10 +112,8 @@ class Cast : public Step {
             const Size left = mine.last - i;
             const Vector value =
                 from_.bytes ? floats_of(bytes + i, left, from_) : load(input_ + i, left);
-            if (to_.bytes)
-                store_bytes(reinterpret_cast<Byte*>(output_) + i, value, left, to_);
-            else
-                store(output_ + i, value, left);
+            if (to_.bytes) store_bytes(reinterpret_cast<Byte*>(output_) + i, value, left, to_);
+            else store(output_ + i, value, left);
         }
     }
 
@@ -125,4 +124,5 @@ class Cast : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "pipeline.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct Settings {
     Size batch = 1;
@@ -94,4 +95,5 @@ class Chooser {
     std::size_t rounds_ = 1;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

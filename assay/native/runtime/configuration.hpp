@@ -1,5 +1,5 @@
-// A configuration of HPVM's files, as a program is told it: FILE:NAME, or FILE for the only one that it
-// has beside its exact one.
+// A configuration of HPVM's files, as a program is told it: FILE:NAME, or FILE for the only one
+// that it has beside its exact one.
 #pragma once
 
 #include <unistd.h>
@@ -77,7 +77,8 @@ struct Chosen {
     }
 };
 
-// The file and the name of a configuration; "": none is named. A file may have a colon in its own name.
+// The file and the name of a configuration; "": none is named. A file may have a colon in its own
+// name.
 inline std::pair<std::string, std::string> split(const std::string& asked) {
     const std::size_t colon = asked.rfind(':');
     if (colon == std::string::npos || ::access(asked.c_str(), R_OK) == 0) return {asked, ""};
@@ -99,7 +100,8 @@ inline std::vector<Chosen> read_all(const std::string& place) {
     std::string line;
     bool inside = false;
     for (std::size_t number = 1; std::getline(file, line); ++number) {
-        if (number == 1 && line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);  // a byte order mark
+        if (number == 1 && line.compare(0, 3, "\xEF\xBB\xBF") == 0)
+            line.erase(0, 3);  // a byte order mark
         const std::vector<std::string> words = words_of(line);
         if (words.empty()) continue;
         if (words[0] == "+++++") {
@@ -114,7 +116,8 @@ inline std::vector<Chosen> read_all(const std::string& place) {
         }
     }
     if (inside)
-        throw Wrong(place + ", line " + std::to_string(found.back().where) + ": the configuration has no -----.");
+        throw Wrong(place + ", line " + std::to_string(found.back().where) +
+                    ": the configuration has no -----.");
     if (found.empty()) throw Wrong(place + " holds no configuration: none begins with +++++.");
     return found;
 }
@@ -135,16 +138,20 @@ inline Chosen read(const std::string& place, const std::string& name) {
         if (!each.exact()) others.push_back(each);
     }
     if (!name.empty())
-        throw Wrong(place + " has no configuration named '" + name + "'; it has " + names_of(all) + ".");
+        throw Wrong(place + " has no configuration named '" + name + "'; it has " + names_of(all) +
+                    ".");
     if (others.size() > 1)
-        throw Wrong(place + " has " + std::to_string(others.size()) + " configurations that are not exact, " +
-                    names_of(others) + ", and none is named: " + place + ":" + others.back().name + " is one.");
+        throw Wrong(place + " has " + std::to_string(others.size()) +
+                    " configurations that are not exact, " + names_of(others) +
+                    ", and none is named: " + place + ":" + others.back().name + " is one.");
     return others.empty() ? all[0] : others[0];
 }
 
-inline std::string joined(const std::vector<std::string>& words, std::size_t first, std::size_t step) {
+inline std::string joined(const std::vector<std::string>& words, std::size_t first,
+                          std::size_t step) {
     std::string found;
-    for (std::size_t i = first; i < words.size(); i += step) found += (found.empty() ? "" : " ") + words[i];
+    for (std::size_t i = first; i < words.size(); i += step)
+        found += (found.empty() ? "" : " ") + words[i];
     return found;
 }
 
@@ -152,20 +159,21 @@ inline std::string joined(const std::vector<std::string>& words, std::size_t fir
 inline void check(const Chosen& chosen, const std::string& lines, const std::string& network) {
     std::ifstream file(lines);
     std::vector<std::string> wanted;
-    for (std::string line; std::getline(file, line);) wanted.push_back(line.substr(0, line.find('\t')));
+    for (std::string line; std::getline(file, line);)
+        wanted.push_back(line.substr(0, line.find('\t')));
     for (std::size_t i = 0; i < std::min(wanted.size(), chosen.lines.size()); ++i) {
         const std::string ops = joined(chosen.lines[i].words, 2, 3);
         if (ops != wanted[i])
-            throw Wrong(chosen.file + ", line " + std::to_string(chosen.lines[i].where) + ": line " +
-                        chosen.lines[i].words[0] + " of " + network + " is '" + wanted[i] + "', not '" +
-                        ops + "'.");
+            throw Wrong(chosen.file + ", line " + std::to_string(chosen.lines[i].where) +
+                        ": line " + chosen.lines[i].words[0] + " of " + network + " is '" +
+                        wanted[i] + "', not '" + ops + "'.");
     }
     const bool softmax = chosen.lines.size() == wanted.size() + 1 &&  // HPVM's networks end in one
                          joined(chosen.lines.back().words, 2, 3) == "softmax";
     if (chosen.lines.size() != wanted.size() && !softmax)
-        throw Wrong(chosen.file + ", line " + std::to_string(chosen.where) + ": " + chosen.name + " has " +
-                    std::to_string(chosen.lines.size()) + " lines, but " + network + " has " +
-                    std::to_string(wanted.size()) + ".");
+        throw Wrong(chosen.file + ", line " + std::to_string(chosen.where) + ": " + chosen.name +
+                    " has " + std::to_string(chosen.lines.size()) + " lines, but " + network +
+                    " has " + std::to_string(wanted.size()) + ".");
 }
 
 }  // namespace configuration

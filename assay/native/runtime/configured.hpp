@@ -18,6 +18,7 @@
 extern char** environ;
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 constexpr std::string_view begun = ".building-";  // and the process that builds it
 
@@ -49,7 +50,8 @@ inline void forget_old(const std::string& folder) {
             kept.emplace_back(each.last_write_time(ignored), each.path());
     }
     std::sort(kept.rbegin(), kept.rend());
-    for (std::size_t i = most_kept; i < kept.size(); ++i) files::remove_all(kept[i].second, ignored);
+    for (std::size_t i = most_kept; i < kept.size(); ++i)
+        files::remove_all(kept[i].second, ignored);
 }
 
 // `NAME.configs/build` is the command that compiled this program, a word a line.
@@ -61,14 +63,17 @@ inline void build_configured(const std::string& own, const configuration::Chosen
     if (words.empty() || ::access(words[0].c_str(), X_OK) != 0)
         throw Mistake(chosen.name + " of " + chosen.file +
                       " was not built for this program, and assay, which compiled it, is not here. "
-                      "Compile it by: assay compile MODEL --config " + chosen.file + ":" + chosen.name);
+                      "Compile it by: assay compile MODEL --config " +
+                      chosen.file + ":" + chosen.name);
     const std::string fresh = own + ".configs/" + std::string(begun) + std::to_string(::getpid());
     std::fprintf(stderr, "building %s of %s …\n", chosen.name.c_str(), chosen.file.c_str());
-    for (const std::string& word : {std::string("--config"), chosen.file + ":" + chosen.name, std::string("-o"), fresh})
+    for (const std::string& word :
+         {std::string("--config"), chosen.file + ":" + chosen.name, std::string("-o"), fresh})
         words.push_back(word);
     pid_t child = 0;
     int status = 1;
-    if (::posix_spawn(&child, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ) == 0)
+    if (::posix_spawn(&child, words[0].c_str(), nullptr, nullptr, pointers(words).data(),
+                      environ) == 0)
         ::waitpid(child, &status, 0);
     if (status != 0) throw Told{WIFEXITED(status) ? WEXITSTATUS(status) : 1};
     if (std::rename(fresh.c_str(), target.c_str()) != 0 && ::access(target.c_str(), R_OK) != 0)
@@ -81,8 +86,9 @@ inline void configure(const Arguments& asked, const std::string& own, const std:
                       const std::string& data, int count, char** given) {
     const std::string lines = own + ".lines";
     if (::access(lines.c_str(), R_OK) != 0)
-        throw Mistake("-c is " + asked.config + ", but there is no " + lines +
-                      ": this program has knobs of its own, or HPVM has no operations for its network.");
+        throw Mistake(
+            "-c is " + asked.config + ", but there is no " + lines +
+            ": this program has knobs of its own, or HPVM has no operations for its network.");
     try {
         const auto [file, name] = configuration::split(asked.config);
         const configuration::Chosen chosen = configuration::read(file, name);
@@ -106,4 +112,5 @@ inline void configure(const Arguments& asked, const std::string& own, const std:
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

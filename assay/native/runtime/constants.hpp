@@ -13,6 +13,7 @@
 #include "winograd.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 class Constants {
   public:
@@ -75,4 +76,5 @@ inline bool all_halves(const float* values, Size count) {
     return true;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

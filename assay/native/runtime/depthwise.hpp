@@ -4,6 +4,7 @@
 #include "step.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Weights (channels, 1, high, wide) → tap, channel; a little longer than needed, for whole vectors.
 inline Buffer<float> by_tap(const Geometry& g, const float* weight) {
@@ -26,8 +27,8 @@ class Depthwise : public Step {
         const Size reach = (g_.window[1] - 1) * g_.dilations[1], stride = g_.strides[1];
         inner_.first = std::min(g_.wide, (g_.pads[1] + stride - 1) / stride);
         const Size last = g_.width - 1 - reach + g_.pads[1];
-        inner_.last = last < 0 ? inner_.first
-                               : std::max(inner_.first, std::min(g_.wide, last / stride + 1));
+        inner_.last =
+            last < 0 ? inner_.first : std::max(inner_.first, std::min(g_.wide, last / stride + 1));
     }
 
     static bool fits(const Geometry& g) { return g.groups == g.channels && g.groups == g.filters; }
@@ -67,20 +68,21 @@ class Depthwise : public Step {
     template <int count>
     void pixels(Size image, Size y, Size x) {
         const Size top = y * g_.strides[0] - g_.pads[0], left = x * g_.strides[1] - g_.pads[1];
-        const Window here{
-            ((image * g_.height + top) * g_.width + left) * g_.channels,
-            ((image * g_.high + y) * g_.wide + x) * g_.channels,
-            taps_inside(top, g_.window[0], g_.dilations[0], g_.height),
-            taps_inside(left, g_.window[1], g_.dilations[1], g_.width)};
+        const Window here{((image * g_.height + top) * g_.width + left) * g_.channels,
+                          ((image * g_.high + y) * g_.wide + x) * g_.channels,
+                          taps_inside(top, g_.window[0], g_.dilations[0], g_.height),
+                          taps_inside(left, g_.window[1], g_.dilations[1], g_.width)};
         Size c = 0;
         constexpr int many = std::min(4, registers / 2 / count);
         if constexpr (many > 1)
-            for (; c + many * lanes <= g_.channels; c += many * lanes) channels<count, many>(here, c);
+            for (; c + many * lanes <= g_.channels; c += many * lanes)
+                channels<count, many>(here, c);
         for (; c + lanes <= g_.channels; c += lanes) channels<count, 1>(here, c);
         if (c < g_.channels) channels<count, 0>(here, c);
     }
 
-    // So many pixels and whole vectors of channels, whose sums stay in registers; 0: the rest of one.
+    // So many pixels and whole vectors of channels, whose sums stay in registers; 0: the rest of
+    // one.
     template <int count, int vectors>
     ASSAY_INLINE void channels(const Window& here, Size c) {
         constexpr int most = vectors ? vectors : 1;
@@ -115,14 +117,16 @@ class Depthwise : public Step {
                 if (after_.adds) found += load(after_.residual + place, rest);
                 if (after_.relu) found = at_least(found, Vector{});
                 if (limit_ > 0) found = at_most(found, fill(limit_));
-                store(output_ + place, after_.rest.empty() ? found : passed(found, place, rest), rest);
+                store(output_ + place, after_.rest.empty() ? found : passed(found, place, rest),
+                      rest);
             }
     }
 
     __attribute__((noinline)) Vector passed(Vector value, Size place, Size rest) const {
         for (const Post& post : after_.rest)
             value = post.function == Function::residual
-                        ? value + load(after_.residual + place, rest) : apply(post, value);
+                        ? value + load(after_.residual + place, rest)
+                        : apply(post, value);
         return value;
     }
 
@@ -135,4 +139,5 @@ class Depthwise : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

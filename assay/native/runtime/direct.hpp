@@ -5,6 +5,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Weights (filters, channels / groups, high, wide) in the order the tiles read them:
 // group, block of filters, tap, channel, lane; filters are padded with zeros to whole blocks.
@@ -65,10 +66,8 @@ class Direct : public Step {
         const Size rows = g_.images * g_.high;
         if (lines() < part.parts && every_block.last >= part.parts)
             down({0, rows}, {0, g_.wide}, share(every_block.last, part), part.scratch);
-        else if (rows == 1)
-            down({0, 1}, share(g_.wide, part), every_block, part.scratch);
-        else
-            down(share(rows, part), {0, g_.wide}, every_block, part.scratch);
+        else if (rows == 1) down({0, 1}, share(g_.wide, part), every_block, part.scratch);
+        else down(share(rows, part), {0, g_.wide}, every_block, part.scratch);
     }
 
   private:
@@ -110,7 +109,8 @@ class Direct : public Step {
                 continue;
             }
             float* inner = std::fill_n(row, g_.pads[1] * g_.channels, 0.0f);
-            inner = std::copy_n(image + from * g_.width * g_.channels, g_.width * g_.channels, inner);
+            inner =
+                std::copy_n(image + from * g_.width * g_.channels, g_.width * g_.channels, inner);
             std::fill_n(inner, g_.pads[3] * g_.channels, 0.0f);
         }
         return scratch;
@@ -154,4 +154,5 @@ class Direct : public Step {
     Tile tile_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include "step.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // An item at a time, and never less.
 class ByItem : public Step {
@@ -143,7 +144,8 @@ class Binary : public Step {
         if (way.a < 0 || way.a > 1 || way.b < 0 || way.b > 1) return {1, 1, 1};
         Size run = 1;  // of the row that is being followed
         for (Size i = 1; i < size; ++i) {
-            const bool goes_on = at(a, i) - at(a, i - 1) == way.a && at(b, i) - at(b, i - 1) == way.b;
+            const bool goes_on =
+                at(a, i) - at(a, i - 1) == way.a && at(b, i) - at(b, i - 1) == way.b;
             if (goes_on && run < way.length) {
                 ++run;
                 continue;
@@ -188,8 +190,8 @@ class Softmax : public ByItem {
 
   protected:
     void item(Size number) override {
-        for (Size start : starts_) row(input_ + number * size_ + start,
-                                       output_ + number * size_ + start);
+        for (Size start : starts_)
+            row(input_ + number * size_ + start, output_ + number * size_ + start);
     }
 
   private:
@@ -272,4 +274,5 @@ class Place : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

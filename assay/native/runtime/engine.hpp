@@ -8,6 +8,7 @@
 #include "choice.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 class Engine {
   public:
@@ -31,7 +32,8 @@ class Engine {
         return found;
     }
 
-    // A layer, what computes it, and the least of its CPU time in some runs, over one thread's images.
+    // A layer, what computes it, and the least of its CPU time in some runs, over one thread's
+    // images.
     struct Timed {
         Value layer;
         std::string kernel;
@@ -142,4 +144,5 @@ class Engine {
     std::map<std::pair<Size, int>, std::unique_ptr<Pipeline>> lanes_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

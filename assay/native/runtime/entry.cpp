@@ -1,5 +1,5 @@
-// The start of every program, and the C interface of its library: compiled for any CPU of its kind, so
-// that it can tell what the rest was compiled for, and take the best that this CPU has.
+// The start of every program, and the C interface of its library: compiled for any CPU of its kind,
+// so that it can tell what the rest was compiled for, and take the best that this CPU has.
 #include <cstdio>
 #include <string>
 
@@ -20,7 +20,8 @@ namespace {
 
 const AssayLevel* const levels[] = {
 #if ASSAY_LEVELS > 1
-    &assay_level_2, &assay_level_1,
+    &assay_level_2,
+    &assay_level_1,
 #endif
     &assay_level_0,
 };
@@ -35,11 +36,10 @@ struct Feature {
 const Feature* features() {
     __builtin_cpu_init();
     static const Feature found[] = {
-        ASSAY_FEATURE("sse3"),     ASSAY_FEATURE("sse4.2"),   ASSAY_FEATURE("avx"),
-        ASSAY_FEATURE("avx2"),     ASSAY_FEATURE("fma"),      ASSAY_FEATURE("bmi2"),
-        ASSAY_FEATURE("avx512f"),  ASSAY_FEATURE("avx512vl"), ASSAY_FEATURE("avx512bw"),
-        ASSAY_FEATURE("avx512dq"), ASSAY_FEATURE("avx512vbmi"),
-        ASSAY_FEATURE("avx512vnni"),
+        ASSAY_FEATURE("sse3"),     ASSAY_FEATURE("sse4.2"),     ASSAY_FEATURE("avx"),
+        ASSAY_FEATURE("avx2"),     ASSAY_FEATURE("fma"),        ASSAY_FEATURE("bmi2"),
+        ASSAY_FEATURE("avx512f"),  ASSAY_FEATURE("avx512vl"),   ASSAY_FEATURE("avx512bw"),
+        ASSAY_FEATURE("avx512dq"), ASSAY_FEATURE("avx512vbmi"), ASSAY_FEATURE("avx512vnni"),
     };
     return found;
 }

@@ -6,6 +6,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Neighbours in the input that are multiplied: from a pixel's first, so many units of them.
 struct Run {
@@ -96,8 +97,7 @@ using GatherFunction = void (*)(Runs, const In* input, const Size* places, const
 
 template <int rows, int columns, typename In, typename Weight>
 __attribute__((noinline)) void gather_tile(Runs runs, const In* input, const Size* places,
-                                           const Weight* weight,
-                                           typename Numbers<In>::Sum* sums) {
+                                           const Weight* weight, typename Numbers<In>::Sum* sums) {
     using Of = Numbers<In>;
     constexpr Size unit = Of::unit;
     constexpr std::make_integer_sequence<int, rows> down;
@@ -106,9 +106,7 @@ __attribute__((noinline)) void gather_tile(Runs runs, const In* input, const Siz
     const In* from[rows];
     each_of(down, [&](auto r) ASSAY_IN_PLACE {
         from[r] = input + places[r];
-        each_of(across, [&](auto c) ASSAY_IN_PLACE {
-            sum[r * columns + c] = typename Of::Row{};
-        });
+        each_of(across, [&](auto c) ASSAY_IN_PLACE { sum[r * columns + c] = typename Of::Row{}; });
     });
     for (const Run* run = runs.first; run != runs.first + runs.count; ++run)
         for (Size at = run->offset, end = at + run->units * unit; at != end; at += unit) {
@@ -125,9 +123,7 @@ __attribute__((noinline)) void gather_tile(Runs runs, const In* input, const Siz
             });
         }
     each_of(std::make_integer_sequence<int, rows * columns>{},
-            [&](auto i) ASSAY_IN_PLACE {
-                std::memcpy(sums + i * lanes, &sum[i], sizeof sum[i]);
-            });
+            [&](auto i) ASSAY_IN_PLACE { std::memcpy(sums + i * lanes, &sum[i], sizeof sum[i]); });
 }
 
 template <typename In, typename Weight, int columns, int... rows>
@@ -152,4 +148,5 @@ GatherFunction<In, Weight> gather_function(int columns, Size rows) {
     return columns == 2 ? two[index] : one[index];
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

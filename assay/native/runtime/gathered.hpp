@@ -1,11 +1,13 @@
-// Convolutions and dense layers that compute only what is kept: bytes instead of floats, some rows or
-// columns of the output (the others are means of their neighbours), the largest of each window of four.
+// Convolutions and dense layers that compute only what is kept: bytes instead of floats, some rows
+// or columns of the output (the others are means of their neighbours), the largest of each window
+// of four.
 #pragma once
 
 #include "keeping.hpp"
 #include "terms.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Of the rows, or of the columns: each from `offset` on whose distance is a multiple of `every`.
 struct Perforation {
@@ -26,7 +28,7 @@ inline Axis axis(Size size, Size every, Size offset) {
     for (Size i = 0; i < size; ++i)
         if (!skipped(i)) made.kept.push_back(i);
     if (made.kept.empty()) return axis(size, 1, 0);  // one row, skipped: it is computed after all
-    Size before = 0;  // kept ones up to here
+    Size before = 0;                                 // kept ones up to here
     const Size count = static_cast<Size>(made.kept.size());
     for (Size i = 0; i < size; ++i) {
         if (!skipped(i)) made.from.push_back({before, before}), ++before;
@@ -42,8 +44,8 @@ class Gathered : public Step {
     Gathered(const Geometry& g, std::shared_ptr<const Terms<Weight>> terms, Keeping keeping,
              Perforation perforation, bool pooled, In zero, const float* input, float* output)
         : g_(flat(g, perforation, pooled)), terms_(std::move(terms)), keeping_(std::move(keeping)),
-          pooled_(pooled), zero_(zero), input_(reinterpret_cast<const In*>(input)),
-          output_(output), rows_(axis(g_.high, perforation.rows, perforation.offset)),
+          pooled_(pooled), zero_(zero), input_(reinterpret_cast<const In*>(input)), output_(output),
+          rows_(axis(g_.high, perforation.rows, perforation.offset)),
           columns_(axis(g_.wide, perforation.columns, perforation.offset)) {
         perforated_ = static_cast<Size>(rows_.kept.size()) < g_.high ||
                       static_cast<Size>(columns_.kept.size()) < g_.wide;
@@ -131,17 +133,19 @@ class Gathered : public Step {
         const Size first = grid.first * across_, count = grid.last * across_ - first;
         const Size most = pooled_ ? most_pixels(wide_) / 4 * 4 : most_pixels(wide_);
         for (Size block = blocks.first; block < blocks.last; ++block) {
-            const Weight* weight = terms_->weights.data() +
-                                   block * terms_->units * block_ * Numbers<In>::unit;
+            const Weight* weight =
+                terms_->weights.data() + block * terms_->units * block_ * Numbers<In>::unit;
             const Size step = pooled_ ? 4 : 1;
             in_tiles(count / step, most / step, [&](Size done, Size tiles) {
                 alignas(alignment) Sum held[24 * lanes];
                 const Size pixel = first + done * step, pixels = tiles * step;
                 const Runs runs{terms_->runs.data(), static_cast<Size>(terms_->runs.size())};
-                gather_function<In, Weight>(wide_, pixels)(
-                    runs, from, places_.data() + pixel, weight, held);
+                gather_function<In, Weight>(wide_, pixels)(runs, from, places_.data() + pixel,
+                                                           weight, held);
                 if (perforated_) hold(held, block, pixel, pixels, sums);
-                else settle(held, block, image * out_high_ * out_wide_ + pixel / each_ / each_, pixels);
+                else
+                    settle(held, block, image * out_high_ * out_wide_ + pixel / each_ / each_,
+                           pixels);
             });
         }
         if (perforated_) expand(image, rows, blocks, sums);
@@ -214,9 +218,9 @@ class Gathered : public Step {
             const Size filter = block * block_ + c * lanes;
             if (filter >= g_.filters) break;
             const Sum* from = sums + c * lanes;
-            keeping_.write_bytes(
-                filter, output_, pixel * g_.filters + filter, g_.filters, pixels / each,
-                [&](Size i) { return largest(from + i * between); });
+            keeping_.write_bytes(filter, output_, pixel * g_.filters + filter, g_.filters,
+                                 pixels / each,
+                                 [&](Size i) { return largest(from + i * between); });
         }
     }
 
@@ -232,9 +236,9 @@ class Gathered : public Step {
         for (Size p = 0; p < pixels; ++p)
             for (int c = 0; c < wide_; ++c)
                 store(sums + ((pixel + p) * blocks_ + block) * block_ + c * lanes,
-                      keeping_.scaled(__builtin_convertvector(
-                                          row_at(tile + p * block_ + c * lanes), Vector),
-                                      block * block_ + c * lanes));
+                      keeping_.scaled(
+                          __builtin_convertvector(row_at(tile + p * block_ + c * lanes), Vector),
+                          block * block_ + c * lanes));
     }
 
     // Every pixel of the output: a computed one, or the mean of two.
@@ -272,4 +276,5 @@ class Gathered : public Step {
     std::vector<Size> places_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include "bytes.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct Keeping {
     const float *scales, *bias;  // of the filters, padded to whole columns
@@ -15,8 +16,8 @@ struct Keeping {
         return output.bytes && after.rest.empty() && (!after.adds || residual.bytes);
     }
 
-    // Sums of filters from `filter` on, of `count` pixels, which are `apart` from each other: from a
-    // place of the output on, where it is bytes at once.
+    // Sums of filters from `filter` on, of `count` pixels, which are `apart` from each other: from
+    // a place of the output on, where it is bytes at once.
     template <typename Sums>
     ASSAY_INLINE void write_bytes(Size filter, float* to, Size at, Size apart, Size count,
                                   Sums sums) const {
@@ -37,16 +38,14 @@ struct Keeping {
         return sums * load(scales + filter) + load(bias + filter);
     }
 
-    // Finished and written to a place of the output; `left` of its numbers are there. Not inline: all
-    // the functions there are would take the registers of the loop around it.
+    // Finished and written to a place of the output; `left` of its numbers are there. Not inline:
+    // all the functions there are would take the registers of the loop around it.
     __attribute__((noinline)) void finish(Vector value, float* to, Size at, Size left) const {
         if (after.adds) value += added_to(at, left);
         if (after.relu) value = at_least(value, Vector{});
         if (!after.rest.empty()) value = passed(value, at, left);
-        if (output.bytes)
-            store_bytes(reinterpret_cast<Byte*>(to) + at, value, left, output);
-        else
-            store(to + at, value, left);
+        if (output.bytes) store_bytes(reinterpret_cast<Byte*>(to) + at, value, left, output);
+        else store(to + at, value, left);
     }
 
   private:
@@ -82,4 +81,5 @@ struct Keeping {
     }
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

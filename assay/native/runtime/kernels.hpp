@@ -8,9 +8,18 @@
 #endif
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 enum class Kernel {
-    direct, direct_half, depthwise, winograd_4x3, winograd_2x3, winograd_2x5, strassen, onednn, terms
+    direct,
+    direct_half,
+    depthwise,
+    winograd_4x3,
+    winograd_2x3,
+    winograd_2x5,
+    strassen,
+    onednn,
+    terms
 };
 enum class Allowed { all, own, onednn };  // by a flag
 
@@ -44,14 +53,16 @@ inline std::vector<Kernel> candidates(const Geometry& g, const float* weight, Al
     if (allowed == Allowed::onednn && with_onednn) return {Kernel::onednn};
     std::vector<Kernel> found;
     if (Depthwise::fits(g)) found.push_back(Kernel::depthwise);
-    if (Winograd<6, 3>::fits(g, weight)) found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
+    if (Winograd<6, 3>::fits(g, weight))
+        found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
     if (Winograd<6, 5>::fits(g, weight)) found.push_back(Kernel::winograd_2x5);
     // Many weights for few pixels are waited for: half the bytes is half the wait.
     if (halves && (every || worth_halving(g)) && all_halves(weight, g.weights()))
         found.push_back(Kernel::direct_half);
     if (with_onednn && allowed == Allowed::all) found.push_back(Kernel::onednn);
     if (every || !Depthwise::fits(g)) found.push_back(Kernel::direct);
-    if ((every || Strassen::pays(g)) && Strassen::fits(g, weight)) found.push_back(Kernel::strassen);
+    if ((every || Strassen::pays(g)) && Strassen::fits(g, weight))
+        found.push_back(Kernel::strassen);
     return found;
 }
 
@@ -96,28 +107,30 @@ std::unique_ptr<Step> holding(std::unique_ptr<Step> step, Made constant) {
 template <int size, int window>
 std::unique_ptr<Step> winograd(const Work& w, Constants& constants) {
     const auto weight = constants.get<Buffer<float>>(
-        w.key + "/winograd" + std::to_string(size) + std::to_string(window), [&w] {
-            return transformed<size, window>(w.g, w.weight, columns_for(w.g.filters));
-        });
+        w.key + "/winograd" + std::to_string(size) + std::to_string(window),
+        [&w] { return transformed<size, window>(w.g, w.weight, columns_for(w.g.filters)); });
     return holding(std::make_unique<Winograd<size, window>>(w.g, weight->data(), w.weight, w.after,
-                                                            w.input, w.output), weight);
+                                                            w.input, w.output),
+                   weight);
 }
 
 inline std::unique_ptr<Step> strassen(const Work& w, Constants& constants) {
     const auto weight = constants.get<Buffer<float>>(
         w.key + "/strassen", [&w] { return strassen_weights(w.g, w.weight); });
-    return holding(std::make_unique<Strassen>(w.g, weight->data(), w.weight, w.after, w.input,
-                                              w.output), weight);
+    return holding(
+        std::make_unique<Strassen>(w.g, weight->data(), w.weight, w.after, w.input, w.output),
+        weight);
 }
 
 template <typename Weight, typename Convert>
 std::unique_ptr<Step> direct(const Work& w, Constants& constants, Convert convert) {
     const auto weight = constants.get<Buffer<Weight>>(
         w.key + "/packed" + std::to_string(sizeof(Weight)), [&w, convert] {
-            return packed<Weight>(w.g, w.weight, least_padded_columns(w.g.filters / w.g.groups), convert);
+            return packed<Weight>(w.g, w.weight, least_padded_columns(w.g.filters / w.g.groups),
+                                  convert);
         });
-    return holding(std::make_unique<Direct<Weight>>(w.g, weight->data(), w.after, w.input, w.output),
-                   weight);
+    return holding(
+        std::make_unique<Direct<Weight>>(w.g, weight->data(), w.after, w.input, w.output), weight);
 }
 
 inline Half exact_half(float value) {
@@ -133,16 +146,20 @@ inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& const
         case Kernel::winograd_2x5: return winograd<6, 5>(w, constants);
         case Kernel::strassen: return strassen(w, constants);
         case Kernel::terms: {
-            const auto how = [&w](Value value) { return value < 0 ? Kept{} : kept(w.net.at(value)); };
+            const auto how = [&w](Value value) {
+                return value < 0 ? Kept{} : kept(w.net.at(value));
+            };
             return approximate({w.g, w.layer, w.weight, w.key, w.after, how(w.layer.inputs[0]),
-                                how(w.layer.residual), w.input, w.output}, constants);
+                                how(w.layer.residual), w.input, w.output},
+                               constants);
         }
         case Kernel::direct_half: return direct<Half>(w, constants, exact_half);
         case Kernel::depthwise: {
             const auto weight = constants.get<Buffer<float>>(
                 w.key + "/by-tap", [&w] { return by_tap(w.g, w.weight); });
-            return holding(std::make_unique<Depthwise>(w.g, weight->data(), w.after, w.input,
-                                                       w.output), weight);
+            return holding(
+                std::make_unique<Depthwise>(w.g, weight->data(), w.after, w.input, w.output),
+                weight);
         }
 #ifdef ASSAY_ONEDNN
         case Kernel::onednn:
@@ -153,4 +170,5 @@ inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& const
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "network.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Elements between neighbours along each axis of an item.
 inline Shape steps_of(const Shape& shape) {
@@ -43,4 +44,5 @@ inline bool lies_row_major(const Shape& shape) {
     return shape.size() != 3 || shape[0] == 1 || shape[1] * shape[2] == 1;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -5,11 +5,8 @@
 #include "interface.hpp"
 #include "program.hpp"
 
-#ifndef ASSAY_TABLE
-#define ASSAY_TABLE assay_level_0
-#endif
-
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 struct Opened {
     Opened(const char* weights, const Settings& settings) : engine(weights, settings) {
@@ -83,11 +80,12 @@ constexpr unsigned needed() {
     return found;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay
 
-extern "C" const AssayLevel ASSAY_TABLE;
+extern "C" const AssayLevel ASSAY_LEVEL_TABLE;
 
-const AssayLevel ASSAY_TABLE = {
+const AssayLevel ASSAY_LEVEL_TABLE = {
     assay::needed(),
     assay::program,
     [](const char* weights, long batch, int threads, int allowed, double seconds) -> void* {

@@ -10,6 +10,7 @@
 #include "reducing.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 class Lowering {
   public:
@@ -40,8 +41,8 @@ class Lowering {
             case Kind::normalize:
             case Kind::activation: return one(elementwise(value));
             case Kind::softmax:
-                return one(std::make_unique<Softmax>(images_, layer.shape, layer.axis,
-                                                     input(value), at(value)));
+                return one(std::make_unique<Softmax>(images_, layer.shape, layer.axis, input(value),
+                                                     at(value)));
             case Kind::concatenate: return concatenated(value);
             case Kind::reshape:
             case Kind::transpose:
@@ -62,8 +63,8 @@ class Lowering {
                                                     input(value), at(value)));
             case Kind::constant:
                 if (!read_as_a_batch(value)) return {};
-                return one(std::make_unique<Repeat>(images_, count(layer.shape), laid(value),
-                                                    at(value)));
+                return one(
+                    std::make_unique<Repeat>(images_, count(layer.shape), laid(value), at(value)));
             case Kind::embedding:
             case Kind::gather: return one(embedding(value));
             case Kind::matmul:
@@ -71,9 +72,9 @@ class Lowering {
                                                     operand<MatMul::Operand>(value, 0),
                                                     operand<MatMul::Operand>(value, 1), at(value)));
             default:
-                return one(std::make_unique<Binary>(
-                    images_, layer, operand<Binary::Operand>(value, 0),
-                    operand<Binary::Operand>(value, 1), at(value)));
+                return one(std::make_unique<Binary>(images_, layer,
+                                                    operand<Binary::Operand>(value, 0),
+                                                    operand<Binary::Operand>(value, 1), at(value)));
         }
     }
 
@@ -82,7 +83,7 @@ class Lowering {
         const Layer& layer = net_.at(value);
         const Geometry g = geometry(net_, layer, images_);
         const float* residual = layer.residual < 0 ? nullptr : at(layer.residual);
-        Work found{net_, layer, g, nullptr, layer.weight, epilogue(layer, residual),
+        Work found{net_,         layer,     g,    nullptr, layer.weight, epilogue(layer, residual),
                    input(value), at(value), team_};
         found.weight = constants_.weights().get(layer.weight, g.weights());
         if (!layer.bias.empty()) found.after.bias = padded(layer.bias, g.filters);
@@ -223,8 +224,8 @@ class Lowering {
         for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
             const Shape& from = net_.at(layer.inputs[i]).shape;
             const Size part = from[static_cast<std::size_t>(layer.axis)] * step;
-            found.push_back(std::make_unique<Place>(rows, part, length, input(value, i),
-                                                    at(value) + before));
+            found.push_back(
+                std::make_unique<Place>(rows, part, length, input(value, i), at(value) + before));
             before += part;
         }
         return found;
@@ -286,4 +287,5 @@ class Lowering {
     std::vector<std::shared_ptr<const void>> held_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Matrices lie as their shapes' layout says; each product is done on copies in the order that the
 // tiles read.
@@ -28,7 +29,8 @@ class MatMul : public Step {
           step_(last_two(shape)), columns_(columns_for(wide_)) {
         const Shape outer(shape.begin(), shape.end() - 2);
         for_each_index(outer, [&](const Shape& index) {
-            products_.push_back({start(a.shape, index), start(b.shape, index), start(shape, index)});
+            products_.push_back(
+                {start(a.shape, index), start(b.shape, index), start(shape, index)});
         });
         blocks_ = (wide_ + columns_ * lanes - 1) / (columns_ * lanes);
     }
@@ -91,8 +93,7 @@ class MatMul : public Step {
                     made + first * wide_ + n * block, wide_ - n * block);
             });
         for (Size r = 0; r < rows_; ++r)
-            for (Size n = 0; n < wide_; ++n)
-                to[r * step_[0] + n * step_[1]] = made[r * wide_ + n];
+            for (Size n = 0; n < wide_; ++n) to[r * step_[0] + n * step_[1]] = made[r * wide_ + n];
     }
 
     Size items_, rows_, wide_, depth_;
@@ -105,8 +106,8 @@ class MatMul : public Step {
     std::vector<Product> products_;
 };
 
-// A row of the table for each number. One beyond the table is the nearest that it has; where `checked`,
-// negative ones count from the end, and one beyond the table is an error.
+// A row of the table for each number. One beyond the table is the nearest that it has; where
+// `checked`, negative ones count from the end, and one beyond the table is an error.
 class Embedding : public Step {
   public:
     // `each`: numbers for which there is one table, then comes the next; 0: it is the same for all.
@@ -128,7 +129,8 @@ class Embedding : public Step {
             }
             const float wanted = index >= 0 ? std::min(index, last) : 0.0f;
             const float* table = table_ + (each_ ? i / each_ * rows_ * length_ : 0);
-            std::copy_n(table + static_cast<Size>(wanted) * length_, length_, output_ + i * length_);
+            std::copy_n(table + static_cast<Size>(wanted) * length_, length_,
+                        output_ + i * length_);
         }
     }
     std::string mistake() override {
@@ -156,7 +158,8 @@ class Repeat : public Step {
     Size most_parts() const override { return items_; }
     void run(const Part& part) override {
         const Range mine = share(items_, part);
-        for (Size i = mine.first; i < mine.last; ++i) std::copy_n(from_, size_, output_ + i * size_);
+        for (Size i = mine.first; i < mine.last; ++i)
+            std::copy_n(from_, size_, output_ + i * size_);
     }
 
   private:
@@ -165,4 +168,5 @@ class Repeat : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -14,6 +14,7 @@
 #include "vector.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 constexpr std::size_t alignment = 64;
 
@@ -35,7 +36,8 @@ class Slab {
     static constexpr std::size_t page = 2 << 20, least = 4 * page;
 
     explicit Slab(std::size_t bytes)
-        : size_(rounded_up(bytes, page)), data_(static_cast<char*>(std::aligned_alloc(page, size_))) {
+        : size_(rounded_up(bytes, page)),
+          data_(static_cast<char*>(std::aligned_alloc(page, size_))) {
         if (!data_) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
         ::madvise(data_, size_, MADV_HUGEPAGE);  // where it is refused, pages are small
@@ -107,4 +109,5 @@ class Buffer {
     Size count_ = 0;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

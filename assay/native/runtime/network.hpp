@@ -11,6 +11,7 @@
 #include "post.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 using Shape = std::vector<Size>;
 using Pair = std::array<Size, 2>;  // height, width
@@ -18,10 +19,46 @@ using Pads = std::array<Size, 4>;  // top, left, bottom, right
 using Value = int;                 // the layer that computes it
 
 enum class Kind {
-    input, convolution, dense, normalize, max_pool, average_pool, activation, softmax,
-    add, multiply, subtract, maximum, minimum, divide, mask, where, remainder, power,
-    equal, less, less_equal, concatenate, reshape, transpose, pad, upsample, slice, spread, constant, layer_norm, reduce_sum, reduce_mean, reduce_max, reduce_min,
-    matmul, embedding, gather, take, local_norm, cast,
+    input,
+    convolution,
+    dense,
+    normalize,
+    max_pool,
+    average_pool,
+    activation,
+    softmax,
+    add,
+    multiply,
+    subtract,
+    maximum,
+    minimum,
+    divide,
+    mask,
+    where,
+    remainder,
+    power,
+    equal,
+    less,
+    less_equal,
+    concatenate,
+    reshape,
+    transpose,
+    pad,
+    upsample,
+    slice,
+    spread,
+    constant,
+    layer_norm,
+    reduce_sum,
+    reduce_mean,
+    reduce_max,
+    reduce_min,
+    matmul,
+    embedding,
+    gather,
+    take,
+    local_norm,
+    cast,
 };
 
 struct Layer {
@@ -33,9 +70,9 @@ struct Layer {
     Pads pads{0, 0, 0, 0};
     Size groups = 1;
     Size axis = 0;
-    Shape order;         // of axes: a transpose's; those that a layer norm is over
+    Shape order;          // of axes: a transpose's; those that a layer norm is over
     Shape starts, steps;  // of a slice, along each axis
-    float epsilon = 0;     // of a layer norm
+    float epsilon = 0;    // of a layer norm
     float factor = 0, power = 0, offset = 0;  // of a local norm
     bool centered = true;
     Posts posts;
@@ -44,12 +81,12 @@ struct Layer {
     std::string kernel;   // that must compute it; "": the quickest
     bool bytes = false;   // the value is kept as bytes: (byte - zero) * scale
     float scale = 1, zero = 0;
-    std::string scales;   // of a weight of whole numbers, for each filter; "": 1
+    std::string scales;  // of a weight of whole numbers, for each filter; "": 1
     std::array<Size, 3> perforation{1, 1, 0};  // rows, columns, offset
     bool pooled = false;   // the largest of each two by two results is kept alone
     bool sampled = false;  // terms whose weights are all 0 are to be left out
     bool checked = false;  // an index beyond the table is an error
-    bool whole = false;   // an input whose data files hold whole numbers of 32 bits
+    bool whole = false;    // an input whose data files hold whole numbers of 32 bits
 };
 
 inline Size count(const Shape& shape) {
@@ -93,9 +130,10 @@ class Described {
         set(&Layer::residual, other);
         return then(Function::residual);
     }
+
   private:
     template <typename Field>
-    Described set(Field Layer::*field, Field value);
+    Described set(Field Layer::* field, Field value);
     Network& net_;
     Value value_;
 };
@@ -229,7 +267,8 @@ class Network {
         return std::find(results.begin(), results.end(), value) != results.end();
     }
     bool takes_images() const {
-        return std::any_of(inputs.begin(), inputs.end(), [this](Value each) { return at(each).image; });
+        return std::any_of(inputs.begin(), inputs.end(),
+                           [this](Value each) { return at(each).image; });
     }
 
     std::vector<Layer> layers;
@@ -256,7 +295,7 @@ void describe(Network& net);
 extern const char* const model_name;  // that of its weights file too
 
 template <typename Field>
-Described Described::set(Field Layer::*field, Field value) {
+Described Described::set(Field Layer::* field, Field value) {
     net_.layers[static_cast<std::size_t>(value_)].*field = value;
     return *this;
 }
@@ -266,4 +305,5 @@ inline Described Described::then(Function function, float alpha, float limit) {
     return *this;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "elementwise.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A scale and a shift for each index along axis 0, then functions. That axis is the innermost in
 // memory where the item is an image or a vector, else the outermost: see `steps_of`.
@@ -15,7 +16,8 @@ class Normalize : public Step {
               const float* input, float* output)
         : channels_(shape[0]), step_(steps_of(shape)[0]), posts_(std::move(posts)), input_(input),
           output_(output) {
-        // Innermost: as many pixels as fill whole vectors are one row, with its scales beside each other.
+        // Innermost: as many pixels as fill whole vectors are one row, with its scales beside each
+        // other.
         const Size together = step_ == 1 ? lanes / std::gcd(channels_, lanes) : 1;
         row_ = step_ == 1 ? channels_ * together : step_;
         size_ = items * count(shape);
@@ -52,4 +54,5 @@ class Normalize : public Step {
     float* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

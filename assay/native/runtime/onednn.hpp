@@ -6,11 +6,12 @@
 
 #include "constants.hpp"
 
-// Of the OpenMP library that oneDNN was built with, whichever compiler this is: its header may not be
-// there, and another compiler's library would be another one's threads.
+// Of the OpenMP library that oneDNN was built with, whichever compiler this is: its header may not
+// be there, and another compiler's library would be another one's threads.
 extern "C" void omp_set_num_threads(int);
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 inline dnnl::engine& onednn_engine() {
     static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -28,8 +29,8 @@ inline Slice rows_of(const Geometry& g, Range rows) {
     const Size reach = (g.window[0] - 1) * g.dilations[0] + 1;
     const Size first = rows.first * g.strides[0] - g.pads[0];
     const Size last = (rows.last - 1) * g.strides[0] - g.pads[0] + reach;
-    Slice made{g, std::max<Size>(0, first) * g.width * g.channels,
-               rows.first * g.wide * g.filters, 0};
+    Slice made{g, std::max<Size>(0, first) * g.width * g.channels, rows.first * g.wide * g.filters,
+               0};
     made.g.pads[0] = std::max<Size>(0, -first);
     made.g.pads[2] = std::max<Size>(0, last - g.height);
     made.g.height = std::min(g.height, last) - std::max<Size>(0, first);
@@ -122,10 +123,12 @@ class Onednn : public Step {
     }
     static Description weights(const Geometry& g, bool any) {
         if (g.groups == 1)
-            return {{g.filters, g.channels, g.window[0], g.window[1]}, numbers,
+            return {{g.filters, g.channels, g.window[0], g.window[1]},
+                    numbers,
                     any ? Tag::any : Tag::oihw};
         return {{g.groups, g.filters / g.groups, g.channels / g.groups, g.window[0], g.window[1]},
-                numbers, any ? Tag::any : Tag::goihw};
+                numbers,
+                any ? Tag::any : Tag::goihw};
     }
     static Memory over(const Description& description, const float* data) {
         return Memory(description, onednn_engine(), const_cast<float*>(data));
@@ -141,8 +144,12 @@ class Onednn : public Step {
             dnnl::algorithm::convolution_direct, inputs(g), weights(g, true), biases, outputs(g),
             {g.strides[0], g.strides[1]}, {g.dilations[0] - 1, g.dilations[1] - 1},
             {g.pads[0], g.pads[1]}, {g.pads[2], g.pads[3]}, attributes(g));
-        Piece made{dnnl::stream(onednn_engine()), Convolution(chosen), {}, output + slice.output,
-                   residual, g.images * g.high * g.wide * g.filters};
+        Piece made{dnnl::stream(onednn_engine()),
+                   Convolution(chosen),
+                   {},
+                   output + slice.output,
+                   residual,
+                   g.images * g.high * g.wide * g.filters};
         made.arguments[DNNL_ARG_SRC] = over(inputs(g), input + slice.input);
         made.arguments[DNNL_ARG_DST] = over(outputs(g), made.output);
         made.arguments[DNNL_ARG_SCRATCHPAD] = Memory(chosen.scratchpad_desc(), onednn_engine());
@@ -172,8 +179,8 @@ class Onednn : public Step {
         const auto made = constants_.get<Reordered>(
             key_ + " onednn " + std::to_string(slice.filter) + text_of(wanted), [&] {
                 const Geometry& g = slice.g;
-                Memory plain = over(weights(g, false), weight + slice.filter * g.channels *
-                                                                    g.window[0] * g.window[1]);
+                Memory plain = over(weights(g, false),
+                                    weight + slice.filter * g.channels * g.window[0] * g.window[1]);
                 Buffer<char> room(static_cast<Size>(wanted.get_size()));
                 Memory fresh(wanted, onednn_engine(), room.data());
                 dnnl::reorder(plain, fresh).execute(stream, plain, fresh);
@@ -187,9 +194,9 @@ class Onednn : public Step {
     // All that tells one order of the same weights from another.
     static std::string text_of(const Description& description) {
         std::string found;
-        for (const auto& part : {description.get_dims(), description.get_padded_dims(),
-                                 description.get_strides(), description.get_inner_blks(),
-                                 description.get_inner_idxs()}) {
+        for (const auto& part :
+             {description.get_dims(), description.get_padded_dims(), description.get_strides(),
+              description.get_inner_blks(), description.get_inner_idxs()}) {
             found += " |";
             for (auto number : part) found += " " + std::to_string(number);
         }
@@ -203,4 +210,5 @@ class Onednn : public Step {
     std::vector<Piece> pieces_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include "team.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // How an image is handed over; it is the same array either way round.
 enum class Order { channels_first, channels_last };
@@ -144,4 +145,5 @@ class Pipeline {
     std::vector<float*> inputs_, outputs_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

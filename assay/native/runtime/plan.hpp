@@ -7,11 +7,13 @@
 #include "network.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A reshape that changes nothing in memory, or only what a dense layer's weights can make good.
 inline bool flattens_for_dense(const Network& net, Value value) {
     const Layer& layer = net.at(value);
-    if (layer.kind != Kind::reshape || layer.shape.size() != 1 || net.is_result(value)) return false;
+    if (layer.kind != Kind::reshape || layer.shape.size() != 1 || net.is_result(value))
+        return false;
     if (net.at(layer.inputs[0]).shape.size() != 3) return false;
     for (const Layer& reader : net.layers) {
         const bool reads = std::count(reader.inputs.begin(), reader.inputs.end(), value) > 0;
@@ -23,8 +25,7 @@ inline bool flattens_for_dense(const Network& net, Value value) {
 inline bool is_alias(const Network& net, Value value) {
     const Layer& layer = net.at(value);
     if (layer.kind != Kind::reshape) return false;
-    const bool same =
-        lies_row_major(layer.shape) && lies_row_major(net.at(layer.inputs[0]).shape);
+    const bool same = lies_row_major(layer.shape) && lies_row_major(net.at(layer.inputs[0]).shape);
     return same || flattens_for_dense(net, value);
 }
 
@@ -78,4 +79,5 @@ inline Plan plan(const Network& net) {
     return found;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

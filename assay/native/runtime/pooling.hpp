@@ -6,6 +6,7 @@
 #include "bytes.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A step that makes each pixel of an image from a window of another.
 class OverWindows : public Step {
@@ -53,7 +54,9 @@ class Pooling : public OverWindows {
     const char* name() const override { return largest_ ? "max-pool" : "average-pool"; }
 
   protected:
-    void window(const Window& here) override { largest_ ? pooled<true>(here) : pooled<false>(here); }
+    void window(const Window& here) override {
+        largest_ ? pooled<true>(here) : pooled<false>(here);
+    }
 
   private:
     // Several vectors of channels at once, none of which waits for another.
@@ -88,7 +91,8 @@ class Pooling : public OverWindows {
         const float share = 1.0f / static_cast<float>(here.high * here.wide);
         for (Size v = 0; v < most; ++v) {
             Vector result = largest ? found[v] : found[v] * share;
-            if (largest) result = unlike[v] ? fill(std::numeric_limits<float>::quiet_NaN()) : result;
+            if (largest)
+                result = unlike[v] ? fill(std::numeric_limits<float>::quiet_NaN()) : result;
             if (!posts_.empty()) result = passed(result);
             store(output_ + here.to + c + v * lanes, result, left);
         }
@@ -132,4 +136,5 @@ class ByteMaxPool : public OverWindows {
     Byte* output_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

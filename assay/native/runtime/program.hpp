@@ -10,6 +10,7 @@
 #include "engine.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Where this program lies: its weights are beside it, wherever both were put.
 inline std::string own_folder() {
@@ -103,7 +104,8 @@ class Data {
         std::vector<const float*> found;
         for (std::size_t i = 0; i < inputs_.size(); ++i)
             found.push_back((whole_[i].empty() ? reinterpret_cast<const float*>(inputs_[i]->data())
-                                               : whole_[i].data()) + first * sizes_[i]);
+                                               : whole_[i].data()) +
+                            first * sizes_[i]);
         return found;
     }
     const std::uint32_t* labels() const {
@@ -140,8 +142,8 @@ class Data {
 };
 
 struct Report {
-    double accuracy = 0;   // per cent
-    double seconds = 0;    // of the network, one pass over the images
+    double accuracy = 0;  // per cent
+    double seconds = 0;   // of the network, one pass over the images
     std::vector<std::vector<float>> outputs;
 };
 
@@ -200,11 +202,12 @@ inline void tell(const Report& report, Engine& engine, const Data& data, const A
     std::string kernels;
     for (const std::string& name : engine.kernels())
         kernels += (kernels.empty() ? "\"" : ", \"") + name + "\"";
-    std::printf("{\"schema\": 1, \"kind\": \"native\", \"set\": \"%s\", \"images\": %td, "
-                "\"accuracy\": %.6f, \"seconds\": %.9g, \"batch\": %td, \"at_once\": %td, "
-                "\"threads\": %d, \"takes\": \"%s\", \"kernels\": [%s]}\n",
-                asked.set.c_str(), data.images(), report.accuracy, report.seconds, asked.batch,
-                engine.at_once(), threads, takes(engine.network()).c_str(), kernels.c_str());
+    std::printf(
+        "{\"schema\": 1, \"kind\": \"native\", \"set\": \"%s\", \"images\": %td, "
+        "\"accuracy\": %.6f, \"seconds\": %.9g, \"batch\": %td, \"at_once\": %td, "
+        "\"threads\": %d, \"takes\": \"%s\", \"kernels\": [%s]}\n",
+        asked.set.c_str(), data.images(), report.accuracy, report.seconds, asked.batch,
+        engine.at_once(), threads, takes(engine.network()).c_str(), kernels.c_str());
 }
 
 // Where the time of one thread goes.
@@ -212,14 +215,16 @@ inline void tell_layers(Engine& engine, bool json) {
     const std::vector<Engine::Timed> found = engine.timed_layers();
     double total = 0;
     for (const Engine::Timed& each : found) total += each.seconds;
-    if (json) std::printf("{\"schema\": 1, \"kind\": \"native-layers\", \"at_once\": %td, \"layers\": [",
-                          engine.at_once());
+    if (json)
+        std::printf("{\"schema\": 1, \"kind\": \"native-layers\", \"at_once\": %td, \"layers\": [",
+                    engine.at_once());
     const char* joint = "";
     for (const Engine::Timed& each : found) {
         const std::string sizes = sizes_of(engine.network().at(each.layer).shape);
         if (json)
-            std::printf("%s{\"layer\": %d, \"kernel\": \"%s\", \"seconds\": %.9g, \"shape\": \"%s\"}",
-                        joint, each.layer, each.kernel.c_str(), each.seconds, sizes.c_str());
+            std::printf(
+                "%s{\"layer\": %d, \"kernel\": \"%s\", \"seconds\": %.9g, \"shape\": \"%s\"}",
+                joint, each.layer, each.kernel.c_str(), each.seconds, sizes.c_str());
         else
             std::printf("%4d  %-14s %10.1f us %5.1f %%  %s\n", each.layer, each.kernel.c_str(),
                         each.seconds * 1e6, 100 * each.seconds / total, sizes.c_str());
@@ -284,4 +289,5 @@ inline int program(int count, char** words) {
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

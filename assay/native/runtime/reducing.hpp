@@ -4,6 +4,7 @@
 #include "elementwise.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // The groups of an item along some axes: where each begins, and its numbers from there on, in
 // row-major order of the axes.
@@ -194,4 +195,5 @@ class Reduce : public ByItem {
     std::vector<Size> places_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

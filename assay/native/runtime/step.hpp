@@ -9,6 +9,7 @@
 #include "network.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Which part of a step is to be done, and floats that it may write as it likes.
 struct Part {
@@ -61,11 +62,21 @@ inline Geometry geometry(const Network& net, const Layer& layer, Size images) {
     const Shape& from = net.at(layer.inputs[0]).shape;
     const Shape& to = layer.shape;
     if (layer.kind == Kind::dense)
-        return {images * count(to) / to.back(), from.back(), 1, 1, to.back(), 1, 1,
-                {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, 1};
+        return {images * count(to) / to.back(),
+                from.back(),
+                1,
+                1,
+                to.back(),
+                1,
+                1,
+                {1, 1},
+                {1, 1},
+                {1, 1},
+                {0, 0, 0, 0},
+                1};
     const Size each = layer.pooled ? 2 : 1;
-    return {images, from[0], from[1], from[2], to[0], to[1] * each, to[2] * each,
-            layer.window, layer.strides, layer.dilations, layer.pads, layer.groups};
+    return {images,       from[0],      from[1],       from[2],         to[0],      to[1] * each,
+            to[2] * each, layer.window, layer.strides, layer.dilations, layer.pads, layer.groups};
 }
 
 // For kernels that add up weights, or multiply them by some hundreds, on the way.
@@ -116,4 +127,5 @@ inline Epilogue epilogue(const Layer& layer, const float* residual) {
     return made;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A block of a matrix in a sum, with its sign. Blocks are numbered by rows, 0 to 3.
 struct Summand {
@@ -36,8 +37,8 @@ struct Product {
     Summands results;
 };
 
-// Known to the compiler: what is made when a program starts would be made with instructions that the
-// CPU may not have.
+// Known to the compiler: what is made when a program starts would be made with instructions that
+// the CPU may not have.
 constexpr Summands strassen_sums[] = {{{0}, {3}}, {{0}},      {{1}, {3, -1}}, {{2}, {0, -1}},
                                       {{3}},      {{0}, {1}}, {{2}, {3}}};
 constexpr Product of_blocks[] = {{{{0}, {3}}, 0, {{0, 1, true}, {3, 1, true}}},
@@ -99,8 +100,8 @@ class Strassen : public Step {
 
     // Weights and inputs are added up: far from the largest float they cannot overflow.
     static bool fits(const Geometry& g, const float* weight) {
-        const bool blocks = g.channels % 2 == 0 && g.filters % 2 == 0 && g.pixels() >= 2 &&
-                            g.channels >= 2 * lanes;
+        const bool blocks =
+            g.channels % 2 == 0 && g.filters % 2 == 0 && g.pixels() >= 2 && g.channels >= 2 * lanes;
         return g.pointwise() && blocks && far_from_overflow(weight, g.weights());
     }
 
@@ -178,10 +179,10 @@ class Strassen : public Step {
             in_tiles(chunk.count, most_rows(columns), [&](Size first, Size rows) {
                 places.count = 0;
                 for (const Summand& summand : product.results)
-                    places.each[places.count++] = {
-                        results + (summand.block / 2 * high_ + first) * step_ +
-                            summand.block % 2 * width_ + band,
-                        summand.sign, summand.first};
+                    places.each[places.count++] = {results +
+                                                       (summand.block / 2 * high_ + first) * step_ +
+                                                       summand.block % 2 * width_ + band,
+                                                   summand.sign, summand.first};
                 tile_function<float>(columns, rows)(tile, from + first * from_step, weight, nullptr,
                                                     nullptr, 0);
             });
@@ -241,4 +242,5 @@ class Strassen : public Step {
     Size step_, high_;   // of results: from row to row; rows of a block at once
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

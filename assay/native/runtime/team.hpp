@@ -12,7 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_level.hpp"
+
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 inline void pause_a_little() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -59,8 +62,7 @@ class Team {
         left_.store(range(1, parts));
         if (asleep_.load() > 0) wake();
         unsigned mine = 0;
-        for (int part = 0; part >= 0; part = claim(false), ++mine)
-            keeping([&] { each(part, 0); });
+        for (int part = 0; part >= 0; part = claim(false), ++mine) keeping([&] { each(part, 0); });
         helped_ += static_cast<unsigned>(parts) - mine;
         for (int turns = 0; done_.load(std::memory_order_acquire) != helped_; ++turns) rest(turns);
         if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
@@ -72,10 +74,8 @@ class Team {
     static constexpr int spins = 2000, turns_awake = 3000;
 
     static void rest(int turns) {
-        if (turns < spins)
-            pause_a_little();
-        else
-            std::this_thread::yield();
+        if (turns < spins) pause_a_little();
+        else std::this_thread::yield();
     }
 
     // What nobody has begun, as first and end in one word. A claim is one exchange of it, and the
@@ -89,7 +89,8 @@ class Team {
     int claim(bool last) {
         std::uint64_t seen = left_.load(std::memory_order_acquire);
         for (;;) {
-            const int first = static_cast<int>(seen >> 32), end = static_cast<int>(seen & UINT32_MAX);
+            const int first = static_cast<int>(seen >> 32),
+                      end = static_cast<int>(seen & UINT32_MAX);
             if (first >= end) return -1;
             const std::uint64_t rest = last ? range(first, end - 1) : range(first + 1, end);
             if (left_.compare_exchange_weak(seen, rest, std::memory_order_acq_rel,
@@ -158,4 +159,5 @@ class Team {
     std::vector<std::thread> helpers_;  // the last to be made, and ended before the rest goes
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

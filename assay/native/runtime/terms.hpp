@@ -8,12 +8,13 @@
 #include "gather.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 template <typename Weight>
 struct Terms {
-    Buffer<Weight> weights;   // block of filters, unit, lane, number of the unit
-    std::vector<Run> runs;    // offsets in an input whose pixels have the channels of `order`
-    std::vector<Size> order;  // of channels, those without a term left out; empty: as they are
+    Buffer<Weight> weights;     // block of filters, unit, lane, number of the unit
+    std::vector<Run> runs;      // offsets in an input whose pixels have the channels of `order`
+    std::vector<Size> order;    // of channels, those without a term left out; empty: as they are
     std::vector<float> totals;  // of each filter's weights
     Size units = 0;
 };
@@ -52,7 +53,8 @@ Terms<Weight> terms(const Geometry& g, const float* weight, int columns, bool in
     const Size channels = static_cast<Size>(order.size()), taps = g.window[0] * g.window[1];
     const Size row = (g.width + g.pads[1] + g.pads[3]) * channels;
     const bool joined = g.dilations[1] == 1;  // a row of the window lies side by side
-    const Size lines = joined ? 1 : g.window[1], length = joined ? g.window[1] * channels : channels;
+    const Size lines = joined ? 1 : g.window[1],
+               length = joined ? g.window[1] * channels : channels;
     // The weight at a number of a line, or null where a unit is longer than its line.
     const auto at = [&](Size filter, Size y, Size line, Size number) -> const float* {
         if (number >= length) return nullptr;
@@ -75,8 +77,8 @@ Terms<Weight> terms(const Geometry& g, const float* weight, int columns, bool in
             bool open = false;
             for (Size first = 0; first < length; first += unit) {
                 const bool here = used(y, line, first);
-                const Size offset = y * g.dilations[0] * row +
-                                    line * g.dilations[1] * channels + first;
+                const Size offset =
+                    y * g.dilations[0] * row + line * g.dilations[1] * channels + first;
                 if (here && !open) made.runs.push_back({offset, 0});
                 if (here) ++made.runs.back().units, places.push_back({y, line, first});
                 open = here;
@@ -103,4 +105,5 @@ Terms<Weight> terms(const Geometry& g, const float* weight, int columns, bool in
     return made;
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

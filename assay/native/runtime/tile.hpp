@@ -8,6 +8,7 @@
 #include "activation.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // So many columns at once: vectors of lanes. More columns, fewer rows fit the registers.
 constexpr int widest = registers == 32 ? 4 : 2;
@@ -48,12 +49,12 @@ struct Tile {
     const Size* taps = nullptr;  // offsets from the first input
     Size tap_count = 1;
     Size depth = 0;
-    Size input_step = 0;         // from one row's input to the next row's
+    Size input_step = 0;  // from one row's input to the next row's
     Size output_step = 0;
     const float* bias = nullptr;  // padded to whole columns; null: none
     bool residual = false;
     bool relu = false;
-    float limit = 0;  // of a relu; 0: none
+    float limit = 0;                 // of a relu; 0: none
     const Places* places = nullptr;  // the sums are added there, and nothing else is done to them
 };
 
@@ -61,8 +62,8 @@ template <typename Weight>
 using TileFunction = void (*)(const Tile&, const float* input, const Weight* weight,
                               const float* residual, float* output, Size filters);
 
-// Calls work(0), work(1), … with numbers that the compiler knows: an array that is only looked at by
-// such numbers is a set of registers to it.
+// Calls work(0), work(1), … with numbers that the compiler knows: an array that is only looked at
+// by such numbers is a set of registers to it.
 template <int... numbers, typename Work>
 ASSAY_INLINE void each_of(std::integer_sequence<int, numbers...>, const Work& work) {
     (work(std::integral_constant<int, numbers>{}), ...);
@@ -80,13 +81,9 @@ ASSAY_INLINE void finish(const Tile& tile, Vector (&sum)[rows * columns], const 
             if (left(i) > 0) sum[i] += load(residual + at(i), left(i));
         });
     if (tile.relu)
-        each_of(all, [&](auto i) ASSAY_IN_PLACE {
-            sum[i] = at_least(sum[i], Vector{});
-        });
+        each_of(all, [&](auto i) ASSAY_IN_PLACE { sum[i] = at_least(sum[i], Vector{}); });
     if (tile.limit > 0)
-        each_of(all, [&](auto i) ASSAY_IN_PLACE {
-            sum[i] = at_most(sum[i], fill(tile.limit));
-        });
+        each_of(all, [&](auto i) ASSAY_IN_PLACE { sum[i] = at_most(sum[i], fill(tile.limit)); });
     each_of(all, [&](auto i) ASSAY_IN_PLACE {
         if (left(i) > 0) store(output + at(i), sum[i], left(i));
     });
@@ -119,24 +116,19 @@ __attribute__((noinline)) void tile(const Tile& tile, const float* input, const 
         const float* from = input + tile.taps[t];
         for (const float* end = from + tile.depth; from != end; ++from) {
             Vector factor[columns];
-            each_of(across, [&](auto c) ASSAY_IN_PLACE {
-                factor[c] = load(weight + c * lanes);
-            });
+            each_of(across, [&](auto c) ASSAY_IN_PLACE { factor[c] = load(weight + c * lanes); });
             weight += columns * lanes;
             each_of(down, [&](auto r) ASSAY_IN_PLACE {
                 const Vector value = fill(from[r * step]);
-                each_of(across, [&](auto c) ASSAY_IN_PLACE {
-                    sum[r * columns + c] += value * factor[c];
-                });
+                each_of(across,
+                        [&](auto c) ASSAY_IN_PLACE { sum[r * columns + c] += value * factor[c]; });
             });
         }
     }
-    if (tile.places)
-        add_to_places<rows, columns>(tile, sum);
+    if (tile.places) add_to_places<rows, columns>(tile, sum);
     else if (filters >= columns * lanes)
         finish<true, rows, columns>(tile, sum, residual, output, filters);
-    else
-        finish<false, rows, columns>(tile, sum, residual, output, filters);
+    else finish<false, rows, columns>(tile, sum, residual, output, filters);
 }
 
 template <int columns, typename Weight, int... rows>
@@ -174,4 +166,5 @@ ASSAY_INLINE void in_tiles(Size rows, Size most, Each each) {
     }
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

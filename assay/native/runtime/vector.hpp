@@ -12,6 +12,7 @@
 #endif
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 #if defined(__AVX512F__)
 constexpr Size lanes = 16;
@@ -24,7 +25,8 @@ constexpr Size lanes = 4;
 constexpr int registers = 16;
 #endif
 
-// Without optimization (under the sanitizers of tests) a copy at each call only makes compiling long.
+// Without optimization (under the sanitizers of tests) a copy at each call only makes compiling
+// long.
 #ifdef __OPTIMIZE__
 #define ASSAY_IN_PLACE __attribute__((always_inline))
 #else
@@ -39,13 +41,9 @@ typedef std::int32_t Whole __attribute__((vector_size(lanes * sizeof(float))));
 // Less a zero, which is nothing to do: plus a zero would be an addition, as -0 + 0 is 0.
 ASSAY_INLINE Vector fill(float value) { return value - Vector{}; }
 
-ASSAY_INLINE Vector load(const float* from) {
-    return reinterpret_cast<const Unaligned&>(*from);
-}
+ASSAY_INLINE Vector load(const float* from) { return reinterpret_cast<const Unaligned&>(*from); }
 
-ASSAY_INLINE void store(float* to, Vector value) {
-    reinterpret_cast<Unaligned&>(*to) = value;
-}
+ASSAY_INLINE void store(float* to, Vector value) { reinterpret_cast<Unaligned&>(*to) = value; }
 
 // The first `count` lanes only: what lies beyond the end of a row is never touched.
 ASSAY_INLINE Vector load(const float* from, Size count) {
@@ -89,8 +87,7 @@ constexpr bool halves = false;
 ASSAY_INLINE Vector load([[maybe_unused]] const Half* from) {
 #if defined(__AVX512F__)
     return reinterpret_cast<Vector>(
-        _mm512_maskz_cvtph_ps(
-        0xFFFF, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+        _mm512_maskz_cvtph_ps(0xFFFF, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
 #elif defined(__F16C__) && defined(__AVX__)
     return reinterpret_cast<Vector>(
         _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
@@ -102,11 +99,13 @@ ASSAY_INLINE Vector load([[maybe_unused]] const Half* from) {
 ASSAY_INLINE Vector reciprocal(Vector value) {
 #if defined(__AVX512F__)
     // 14 right bits, and one step of Newton's for the rest: a third of a division's time
-    Vector near = reinterpret_cast<Vector>(_mm512_maskz_rcp14_ps(0xFFFF, reinterpret_cast<__m512>(value)));
+    Vector near =
+        reinterpret_cast<Vector>(_mm512_maskz_rcp14_ps(0xFFFF, reinterpret_cast<__m512>(value)));
     return near * (2.0f - value * near);
 #else
     return 1.0f / value;
 #endif
 }
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -16,6 +16,7 @@
 #include "vector.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A user's mistake, in one sentence.
 struct Mistake : std::runtime_error {
@@ -27,7 +28,7 @@ class Mapped {
   public:
     explicit Mapped(const std::string& path) : path_(path) {
         const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        struct stat found {};
+        struct stat found{};
         if (file < 0 || ::fstat(file, &found) != 0)
             throw Mistake("There is no readable file " + path + ".");
         size_ = static_cast<std::size_t>(found.st_size);
@@ -73,8 +74,8 @@ class Weights {
             throw Mistake(file_.path() + " lacks the weights " + name + ".");
         if (found->second.count != static_cast<std::size_t>(count))
             throw Mistake(file_.path() + " has " + std::to_string(found->second.count) +
-                          " numbers in " + name + ", but the model needs " +
-                          std::to_string(count) + ".");
+                          " numbers in " + name + ", but the model needs " + std::to_string(count) +
+                          ".");
         return reinterpret_cast<const float*>(file_.data() + found->second.offset);
     }
 
@@ -101,11 +102,12 @@ class Weights {
         places_[name] = found;
     }
 
-    // After a space; gives the place behind it. Not by a stream: in a Python process on Ubuntu 24.04
-    // a stream read 0 for every number, and in a program of the same code it did not.
+    // After a space; gives the place behind it. Not by a stream: in a Python process on
+    // Ubuntu 24.04 a stream read 0 for every number, and in a program of the same code it did not.
     const char* number(const char* at, const char* end, std::size_t& into) const {
         const auto read = std::from_chars(at + (at < end), end, into);
-        if (read.ec != std::errc()) throw Mistake(file_.path() + " is not a weights file of assay.");
+        if (read.ec != std::errc())
+            throw Mistake(file_.path() + " is not a weights file of assay.");
         return read.ptr;
     }
 
@@ -113,4 +115,5 @@ class Weights {
     std::map<std::string, Found> places_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include "tile.hpp"
 
 namespace assay {
+inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // From `size` rows of numbers to as many: the input's transform, Bᵀ. The points are 0, ±1, ∞ for
 // size 4, and ±2 more for size 6.
@@ -122,15 +123,15 @@ class Winograd : public Step {
     }
 
     Size most_parts() const override { return std::max(std::max<Size>(1, tiles_ / 4), blocks_); }
-    Size scratch() const override { return places * (step(batch_, g_.channels) + step(batch_, width())); }
+    Size scratch() const override {
+        return places * (step(batch_, g_.channels) + step(batch_, width()));
+    }
 
     // Tiles are shared out; where they are few, blocks of filters are.
     void run(const Part& part) override {
         Range tiles{0, tiles_}, blocks{0, blocks_};
-        if (tiles_ >= 4 * part.parts || blocks_ < part.parts)
-            tiles = share(tiles_, part);
-        else
-            blocks = share(blocks_, part);
+        if (tiles_ >= 4 * part.parts || blocks_ < part.parts) tiles = share(tiles_, part);
+        else blocks = share(blocks_, part);
         if (blocks.first == blocks.last) return;
         for (Size first = tiles.first; first < tiles.last; first += batch_) {
             const Size count = std::min(batch_, tiles.last - first);
@@ -161,8 +162,8 @@ class Winograd : public Step {
         const Size top = at.y - g_.pads[0], left = at.x - g_.pads[1];
         const float* image = input_ + at.image * g_.height * g_.width * g_.channels;
         const Size apart = step(count, g_.channels);
-        const bool inside = top >= 0 && left >= 0 && top + size <= g_.height &&
-                            left + size <= g_.width;
+        const bool inside =
+            top >= 0 && left >= 0 && top + size <= g_.height && left + size <= g_.width;
         for (Size c = 0; c < g_.channels; c += lanes) {
             const Size left_over = g_.channels - c;
             Vector half[size][size];
@@ -171,9 +172,10 @@ class Winograd : public Step {
                 for (int y = 0; y < size; ++y) {
                     const bool there = inside || (top + y >= 0 && top + y < g_.height &&
                                                   left + x >= 0 && left + x < g_.width);
-                    column[y] = there ? load(image + ((top + y) * g_.width + left + x) *
-                                                         g_.channels + c, left_over)
-                                      : Vector{};
+                    column[y] =
+                        there ? load(image + ((top + y) * g_.width + left + x) * g_.channels + c,
+                                     left_over)
+                              : Vector{};
                 }
                 transform_input<size>(column, turned);
                 for (int y = 0; y < size; ++y) half[y][x] = turned[y];
@@ -275,4 +277,5 @@ class Winograd : public Step {
     int columns_;
 };
 
+}  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

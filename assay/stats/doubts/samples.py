@@ -66,7 +66,7 @@ def few_samples(result: Result) -> Doubt | None:
     elif count < RANGE_ONLY:
         few += ", and the interval is no more than their range"
     elif effective < EFFECTIVE:
-        few = f"{count} samples that resemble each other count as {max(effective, 1):.0f}"
+        few = f"samples are correlated; effective sample size {max(effective, 1):.0f} (of {count})"
     return Doubt(
         code="few-samples",
         text=few,

@@ -23,7 +23,7 @@ def store(home):
 
 
 def labels(home) -> list[str]:
-    return [reading.result.label for reading in assay.read_results(home=home)]
+    return [reading.result.label for reading in assay.read_results(store=home)]
 
 
 def test_a_label_given_later_is_found_and_the_result_stays_as_it_was_measured(store, home):

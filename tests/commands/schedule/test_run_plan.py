@@ -63,7 +63,7 @@ def test_a_failing_night_is_measured_on_told_and_kept(here, home):
             to = ["cmd:sh -c 'printenv ASSAY_ALERT > {told}'"]
             """,
         ),
-        home=home,
+        store=home,
     )
 
     assert sorted(night.results.values()) == ["failed", "ok"]
@@ -91,7 +91,7 @@ def test_a_missed_night_is_a_finding_of_the_next_and_told(here, home):
         to = ["cmd:sh -c 'printenv ASSAY_ALERT > {told}'"]
     """
 
-    night = assay.run_plan(plan(here, text), every="night", home=home)
+    night = assay.run_plan(plan(here, text), every="night", store=home)
 
     assert night.status == 0
     assert "nights were missed: the last began at 2026-01-01" in night.findings[0]
@@ -113,10 +113,10 @@ def test_what_is_wrong_is_refused_before_the_night_begins(here, home, text, sent
     path.write_text(text)
 
     with pytest.raises(UsageError, match=sentence):
-        assay.run_plan(path, home=home)
+        assay.run_plan(path, store=home)
     assert run_log.lines("nightly", home) == []
     with pytest.raises(UsageError, match="no schedule named 'fortnight'"):
-        assay.run_plan(plan(here, "[run]\ncases = ['mnist-mlp']"), every="fortnight", home=home)
+        assay.run_plan(plan(here, "[run]\ncases = ['mnist-mlp']"), every="fortnight", store=home)
 
 
 def test_a_commit_of_a_repository_is_checked_out_and_its_method_run(here, home):
@@ -136,7 +136,7 @@ def test_a_commit_of_a_repository_is_checked_out_and_its_method_run(here, home):
         python_path = ["sums"]
     """
 
-    night = assay.run_plan(plan(here, text), home=home)
+    night = assay.run_plan(plan(here, text), store=home)
 
     assert night.findings == ()
     assert list(night.results.values()) == ["ok"]

@@ -126,7 +126,7 @@ def test_front_and_figure_are_files_and_nothing_unfinished_is_left(tuned):
 def test_every_point_is_kept_as_a_result(tuned):
     found, folder, _ = tuned
 
-    kept = list(assay.read_results(assay.Query(ids=(found.run,)), home=folder / "home"))
+    kept = list(assay.read_results(assay.Query(ids=(found.run,)), store=folder / "home"))
 
     assert [one.result.facts["configuration"] for one in kept] == [p.name for p in found.points]
     assert kept[0].result.values("step_time") == found.points[0].samples

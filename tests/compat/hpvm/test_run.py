@@ -12,7 +12,7 @@ from tests.native.hpvm.test_configs import PLAIN
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"images": "train"}, "The images 'train' were asked for"),
+        ({"images": "train"}, "images is 'train', but has to be one of: test, tune"),
         ({"data": "no-such-folder"}, "There is no folder no-such-folder"),
         ({}, "There is no program no.cc"),
     ],

@@ -82,7 +82,7 @@ def test_cases_are_spread_over_nodes_of_this_version_and_those_of_a_lost_one_run
     assert hosts["one"] > 10
     assert hosts["two"] >= 2
     assert hosts.keys() == {"one", "two"}
-    assert heard.count("old is left out: it has assay 0.0.1") == 1
+    assert heard.count("old is not used: it has assay 0.0.1") == 1
     assert (home / "runs" / found[0].id / "worker.log").exists()
 
 

@@ -63,7 +63,8 @@ inline std::vector<Items> items_of(const Recording& graph) {
             return {{tune.data, all * std::min(wanted, tune.count / all)}};
     std::vector<Items> found;
     for (Held* each : graph.data)
-        found.push_back({each->data(), item_size(*each) * std::min(wanted, graph.data[0]->sizes[0])});
+        found.push_back(
+            {each->data(), item_size(*each) * std::min(wanted, graph.data[0]->sizes[0])});
     return found;
 }
 

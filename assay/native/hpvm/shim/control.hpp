@@ -27,8 +27,8 @@ void llvm_hpvm_invokeRtControl(void* result, const char* labels, int start, int 
     std::uint32_t* wanted = readLabelsBatch3(labels, start, end);
     Held& found = held(result, __func__);
     const std::size_t count = std::min(size_of(end - start), found.sizes[0]);
-    control().sum += static_cast<double>(
-        right(wanted, found, count, found.num_elems / found.sizes[0], 1));
+    control().sum +=
+        static_cast<double>(right(wanted, found, count, found.num_elems / found.sizes[0], 1));
     std::free(wanted);
     control().batches += 1;
     write_whole("final_accuracy", fixed(control().sum / static_cast<double>(control().batches)));
@@ -46,12 +46,14 @@ void startProfiling() {
     control() = Control{};
 }
 
-// The network is one operation, as it is computed as a whole; energy is not measured, and 0. The line
-// of the total is the one that HPVM's profiler looks for.
+// The network is one operation, as it is computed as a whole; energy is not measured, and 0. The
+// line of the total is the one that HPVM's profiler looks for.
 void stopProfiling() {
     std::string text;
     double total = 0;
-    const auto told = [&text](const char* what, double value) { text += what + (": " + fixed(value)) + "\n"; };
+    const auto told = [&text](const char* what, double value) {
+        text += what + (": " + fixed(value)) + "\n";
+    };
     for (std::size_t i = 0; i < timing().seconds.size(); ++i) {
         const double each = 1e3 * timing().seconds[i];
         text += "Iteration " + std::to_string(i) + "\nNetwork " + fixed(each) + " 0\n\n";

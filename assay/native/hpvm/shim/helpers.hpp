@@ -78,18 +78,25 @@ Label* labels_of(const char* file, int start, int end) {
     const std::size_t count = size_of(end - start), first = static_cast<std::size_t>(start);
     auto* found = static_cast<Label*>(std::malloc(count * sizeof(Label)));  // the caller frees it
     if (!found) refuse("There is not enough memory for the labels.");
-    std::memcpy(found, part(file, first * sizeof(Label), count * sizeof(Label)), count * sizeof(Label));
+    std::memcpy(found, part(file, first * sizeof(Label), count * sizeof(Label)),
+                count * sizeof(Label));
     return found;
 }
-std::uint8_t* readLabels(const char* file, int count) { return labels_of<std::uint8_t>(file, 0, count); }
-std::uint32_t* readLabels3(const char* file, int count) { return labels_of<std::uint32_t>(file, 0, count); }
+std::uint8_t* readLabels(const char* file, int count) {
+    return labels_of<std::uint8_t>(file, 0, count);
+}
+std::uint32_t* readLabels3(const char* file, int count) {
+    return labels_of<std::uint32_t>(file, 0, count);
+}
 std::uint32_t* readLabelsBatch3(const char* file, int start, int end) {
     return labels_of<std::uint32_t>(file, start, end);
 }
 
-// Per cent of a batch for which a class among the `first` largest is the label; the first of equals.
+// Per cent of a batch for which a class among the `first` largest is the label; the first of
+// equals.
 template <typename Label>
-float right(const Label* labels, Held& result, std::size_t count, std::size_t classes, std::size_t first) {
+float right(const Label* labels, Held& result, std::size_t count, std::size_t classes,
+            std::size_t first) {
     const std::size_t each = result.num_elems / result.sizes[0];
     std::size_t hits = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -105,7 +112,8 @@ float right(const Label* labels, Held& result, std::size_t count, std::size_t cl
 
 float computeAccuracy3(std::uint32_t* labels, void* result) {
     Held& found = held(result, __func__);
-    const float accuracy = right(labels, found, found.sizes[0], found.num_elems / found.sizes[0], 1);
+    const float accuracy =
+        right(labels, found, found.sizes[0], found.num_elems / found.sizes[0], 1);
     write_whole("final_accuracy", fixed(static_cast<double>(accuracy)));
     return accuracy;
 }
@@ -145,14 +153,16 @@ float computePSNRViolation(void* gold, void* approximate, float) {
     for (std::size_t i = 0; i < images; ++i) {
         double error = 0;
         for (std::size_t j = i * each; j < (i + 1) * each; ++j) {
-            const double apart = static_cast<double>(first.data()[j]) - static_cast<double>(second.data()[j]);
+            const double apart =
+                static_cast<double>(first.data()[j]) - static_cast<double>(second.data()[j]);
             error += apart * apart;
         }
         const double ratio = 20 * std::log10(255 / std::sqrt(error / static_cast<double>(each)));
         text += fixed(ratio) + "\n";
         sum += ratio, squares += ratio * ratio, below += ratio < threshold;
     }
-    const double mean = sum / static_cast<double>(images), rate = 100 * below / static_cast<double>(images);
+    const double mean = sum / static_cast<double>(images),
+                 rate = 100 * below / static_cast<double>(images);
     write_whole("img_psnr.txt", text);
     dumpAvgPSNR(static_cast<float>(mean));
     dumpFinalAccuracy(static_cast<float>(100 - rate));
@@ -170,7 +180,8 @@ void dumpWeightsToFile(char* file, void* tensor) { dumpOutput(tensor, file); }
 void printTensorDims(void* tensor) {
     const Held& found = held(tensor, __func__);
     std::printf("Num_elems = %zu\n", found.num_elems);
-    for (std::size_t i = 0; i < found.sizes.size(); ++i) std::printf("dim[%zu] = %zu\n", i, found.sizes[i]);
+    for (std::size_t i = 0; i < found.sizes.size(); ++i)
+        std::printf("dim[%zu] = %zu\n", i, found.sizes[i]);
 }
 void printTensorInfo(void* tensor) { printTensorDims(tensor); }
 void printTensorValues(void* tensor) {

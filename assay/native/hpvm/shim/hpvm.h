@@ -1,8 +1,9 @@
-// HPVM-C as ordinary C++: what hpvm.h declares, so that any compiler takes a program of HPVM's, and the
-// network it describes is computed by assay's runtime.
+// HPVM-C as ordinary C++: what hpvm.h declares, so that any compiler takes a program of HPVM's, and
+// the network it describes is computed by assay's runtime.
 //
-// A root function describes a graph by calls. It is called once, and its leaf functions once each with
-// tensors that stand for values, so that the whole network is known before a number is computed.
+// A root function describes a graph by calls. It is called once, and its leaf functions once each
+// with tensors that stand for values, so that the whole network is known before a number is
+// computed.
 #pragma once
 
 #include <unistd.h>
@@ -29,7 +30,8 @@ enum Target {
 };
 }  // namespace hpvm
 
-// Where programs look for HPVM's model_params; a relative path is also looked for in the folder that
+// Where programs look for HPVM's model_params; a relative path is also looked for in the folder
+// that
 // --data, ASSAY_HPVM_DATA or MODEL_PARAMS_DIR in the environment names.
 #ifndef MODEL_PARAMS_DIR
 #define MODEL_PARAMS_DIR "model_params"

@@ -12,7 +12,8 @@ inline std::string numbers(std::initializer_list<int> all) {
 }
 
 // How often a window fits.
-inline std::size_t slide(std::size_t size, int pad, std::size_t window, int stride, const char* user) {
+inline std::size_t slide(std::size_t size, int pad, std::size_t window, int stride,
+                         const char* user) {
     const long room = static_cast<long>(size) + 2L * pad - static_cast<long>(window);
     if (pad < 0 || stride < 1 || room < 0)
         refuse(std::string(user) + " has a window of " + std::to_string(window) + ", padding " +
@@ -37,8 +38,8 @@ inline void* convolution(const char* user, const char* op, void* input, void* fi
          slide(shape.width, horizontal, window.width, right, user)});
 }
 
-inline void* pool(const char* user, const char* op, void* input, int height, int width, int vertical,
-                  int horizontal, int down, int right) {
+inline void* pool(const char* user, const char* op, void* input, int height, int width,
+                  int vertical, int horizontal, int down, int right) {
     Recording& here = described(user);
     const std::string from = here.name(input, false, user);
     const Shape shape = shape_of(held(input, user));
@@ -55,8 +56,8 @@ inline void* same(const char* user, const char* op, void* input) {
     return here.result(op + (" " + from), shape_of(held(input, user)));
 }
 
-// A tensor of one item that is handed in beside a batch of more is weights; with a batch of one, what
-// has a single number for each channel.
+// A tensor of one item that is handed in beside a batch of more is weights; with a batch of one,
+// what has a single number for each channel.
 inline bool is_bias(const Held& tensor, const Shape& beside) {
     if (tensor.value >= 0) return false;
     const Shape shape = shape_of(tensor);
@@ -65,8 +66,8 @@ inline bool is_bias(const Held& tensor, const Shape& beside) {
 
 inline std::size_t fitted(std::size_t first, std::size_t second) {
     if (first != second && first != 1 && second != 1)
-        refuse("__hpvm__tensor_add has " + std::to_string(first) + " and " + std::to_string(second) +
-               " numbers along one axis.");
+        refuse("__hpvm__tensor_add has " + std::to_string(first) + " and " +
+               std::to_string(second) + " numbers along one axis.");
     return std::max(first, second);
 }
 
@@ -88,8 +89,9 @@ inline void* product(void* input, void* weights) {
     const Shape shape = shape_of(held(input, user)), matrix = shape_of(held(weights, user));
     const std::size_t into = shape.channels * shape.height * shape.width;
     if (matrix.items != 1 || matrix.channels != 1 || matrix.height != into)
-        refuse(std::string(user) + " multiplies " + std::to_string(into) + " numbers by a matrix of " +
-               std::to_string(matrix.height) + " x " + std::to_string(matrix.width) + ".");
+        refuse(std::string(user) + " multiplies " + std::to_string(into) +
+               " numbers by a matrix of " + std::to_string(matrix.height) + " x " +
+               std::to_string(matrix.width) + ".");
     return here.result("mul " + from + " " + weight, {shape.items, matrix.width, 1, 1});
 }
 
@@ -126,7 +128,8 @@ void __hpvm__bindOut(void* node, unsigned from, unsigned to, unsigned) noexcept 
 }
 void* __hpvm__edge(void* source, void* target, unsigned, unsigned from, unsigned to,
                    unsigned) noexcept {
-    open_frame("__hpvm__edge").bound[{static_cast<Node*>(target), to}] = {static_cast<Node*>(source), from};
+    open_frame("__hpvm__edge").bound[{static_cast<Node*>(target), to}] = {
+        static_cast<Node*>(source), from};
     return target;
 }
 
@@ -138,7 +141,8 @@ void* __hpvm__tensor_convolution(void* input, void* filter, int vertical, int ho
 }
 void* __hpvm__tensor_group_convolution(void* input, void* filter, int vertical, int horizontal,
                                        int down, int right, int, int groups) noexcept {
-    return convolution(__func__, "group_conv", input, filter, vertical, horizontal, down, right, groups);
+    return convolution(__func__, "group_conv", input, filter, vertical, horizontal, down, right,
+                       groups);
 }
 void* __hpvm__tensor_batchnorm(void* input, void* gamma, void* beta, void* mean, void* variance,
                                double epsilon) noexcept {

@@ -29,11 +29,14 @@ struct Launched {
     bool known = false;
 
     bool still(const Words& now) const {
-        if (!known || now.size() != words.size() || configuration != by_configuration().digest()) return false;
+        if (!known || now.size() != words.size() || configuration != by_configuration().digest())
+            return false;
         for (std::size_t i = 0; i < now.size(); ++i)
-            if (now[i] != words[i] && std::find(data.begin(), data.end(), i) == data.end()) return false;
+            if (now[i] != words[i] && std::find(data.begin(), data.end(), i) == data.end())
+                return false;
         for (const auto& [tensor, version] : constants)
-            if (!tensors().count(static_cast<Tensor*>(tensor)) || tensor->version != version) return false;
+            if (!tensors().count(static_cast<Tensor*>(tensor)) || tensor->version != version)
+                return false;
         for (std::size_t i = 0; i < data.size(); ++i)
             if (item(now[data[i]]) != sizes[i]) return false;
         return true;
@@ -56,8 +59,10 @@ struct Launched {
         constants.clear(), data.clear(), sizes.clear();
         for (Held* each : graph.constants) constants.push_back({each, each->version});
         for (Held* each : graph.data) {
-            const auto at = std::find(given.begin(), given.end(), word<void*>(static_cast<Tensor*>(each)));
-            if (at == given.end()) refuse("A tensor that changes is not among what root is handed.");
+            const auto at =
+                std::find(given.begin(), given.end(), word<void*>(static_cast<Tensor*>(each)));
+            if (at == given.end())
+                refuse("A tensor that changes is not among what root is handed.");
             data.push_back(static_cast<std::size_t>(at - given.begin()));
             sizes.push_back(item(*at));
         }

@@ -26,7 +26,8 @@ class Digest {
     }
     std::string text() const {
         char found[40];
-        std::snprintf(found, sizeof found, "%016llx%016llx", static_cast<unsigned long long>(first_),
+        std::snprintf(found, sizeof found, "%016llx%016llx",
+                      static_cast<unsigned long long>(first_),
                       static_cast<unsigned long long>(second_));
         return found;
     }
@@ -118,7 +119,8 @@ inline void build(const std::string& command, const Recording& graph, const std:
     int status = 1;
     if (::posix_spawn(&child, pointers[0], nullptr, nullptr, pointers.data(), environ) == 0)
         ::waitpid(child, &status, 0);
-    for (const char* name : {"/graph.txt", "/constants.bin", "/config.txt", "/config_file.txt", "/items.bin"})
+    for (const char* name :
+         {"/graph.txt", "/constants.bin", "/config.txt", "/config_file.txt", "/items.bin"})
         std::remove((folder + name).c_str());
     ::rmdir(folder.c_str());
     if (status != 0) std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);  // it has said why
@@ -132,7 +134,8 @@ inline bool is_model(const std::string& folder) {
 // who built it.
 inline std::string builder(const std::string& own, const std::string& exact) {
     const std::string command = environment("ASSAY_HPVM_BUILD");
-    if (!command.empty() || !is_model(own + exact) || !by_configuration().approximate()) return command;
+    if (!command.empty() || !is_model(own + exact) || !by_configuration().approximate())
+        return command;
     std::ifstream file(own + "build");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     return ::access(text.substr(0, text.find('\n')).c_str(), X_OK) == 0 ? text : "";
@@ -156,10 +159,12 @@ inline std::string model_folder(const Recording& graph) {
     const std::string command = builder(own, exact);
     if (command.empty() && is_model(own + exact))
         refuse("This program was not built for " + by_configuration().name() +
-               ", and assay, which built it, is not here. Start it by: assay hpvm run PROGRAM.cc -c FILE");
+               ", and assay, which built it, is not here. Start it by: assay hpvm run PROGRAM.cc "
+               "-c FILE");
     if (command.empty())
-        refuse("This program was not built for these weights: its graph or its weights have changed. "
-               "Build it again, or start it by: assay hpvm run PROGRAM.cc --data FOLDER");
+        refuse(
+            "This program was not built for these weights: its graph or its weights have changed. "
+            "Build it again, or start it by: assay hpvm run PROGRAM.cc --data FOLDER");
     build(command, graph, other + name);
     if (!is_model(other + name)) refuse(other + name + " was not built.");
     return other + name;

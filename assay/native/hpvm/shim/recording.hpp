@@ -1,5 +1,5 @@
-// A graph as root describes it: nodes, edges and what is bound; and its operations, found by calling
-// each leaf once with tensors that stand for values.
+// A graph as root describes it: nodes, edges and what is bound; and its operations, found by
+// calling each leaf once with tensors that stand for values.
 #pragma once
 
 #include <deque>
@@ -104,7 +104,8 @@ inline Words arguments_of(const Node& node, const Frame& here, const Words& give
                           const std::map<const Node*, Words>& done) {
     Words found;
     for (std::size_t input = 0; input < node.inputs; ++input) {
-        const std::string which = "Input " + std::to_string(input) + " of node " + std::to_string(node.number);
+        const std::string which =
+            "Input " + std::to_string(input) + " of node " + std::to_string(node.number);
         const auto bound = here.bound.find({&node, input});
         if (bound == here.bound.end()) refuse(which + " is bound to nothing.");
         const Words& from = bound->second.source ? done.at(bound->second.source) : given;

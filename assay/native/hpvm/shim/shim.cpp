@@ -1,2 +1,3 @@
-// All that stands behind hpvm.h and tensorUtils.h, as one unit: compiled once for each set of flags.
+// All that stands behind hpvm.h and tensorUtils.h, as one unit: compiled once for each set of
+// flags.
 #include "control.hpp"

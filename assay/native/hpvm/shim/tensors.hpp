@@ -24,8 +24,8 @@ inline std::string environment(const char* name) {
 // A tensor of ours: HPVM's fields, and what is behind them.
 struct Held : Tensor {
     std::vector<std::size_t> sizes;
-    std::vector<float> own;  // empty where the numbers are a file's
-    int value = -1;          // of the graph that is being described; -1: numbers
+    std::vector<float> own;     // empty where the numbers are a file's
+    int value = -1;             // of the graph that is being described; -1: numbers
     unsigned long version = 0;  // grows with every change that is made by a function of ours
 
     float* data() { return static_cast<float*>(host_data); }
@@ -83,14 +83,17 @@ inline std::string place_of(const char* named) {
     std::vector<std::string> places{path};
     if (!data.empty()) {
         const std::string own = "model_params/";
-        const std::string inside = path.compare(0, own.size(), own) == 0 ? path.substr(own.size()) : path;
-        if (path[0] != '/') places.push_back(data + "/" + path), places.push_back(data + "/" + inside);
+        const std::string inside =
+            path.compare(0, own.size(), own) == 0 ? path.substr(own.size()) : path;
+        if (path[0] != '/')
+            places.push_back(data + "/" + path), places.push_back(data + "/" + inside);
         places.push_back(data + "/" + path.substr(path.rfind('/') + 1));
     }
     for (const std::string& place : places)
         if (::access(place.c_str(), R_OK) == 0) return place;
     refuse("There is no readable file " + path +
-           (data.empty() ? "; ASSAY_HPVM_DATA can name a folder to look in." : ", also not in " + data + "."));
+           (data.empty() ? "; ASSAY_HPVM_DATA can name a folder to look in."
+                         : ", also not in " + data + "."));
 }
 
 struct File {
@@ -109,7 +112,7 @@ inline File mapped(const char* named) {
     File& found = mapped_files()[place];
     if (found.data) return found;
     const int file = ::open(place.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat about {};
+    struct stat about{};
     if (file < 0 || ::fstat(file, &about) != 0 || about.st_size == 0)
         refuse(place + " cannot be read, or is empty.");
     found.size = static_cast<std::size_t>(about.st_size);
