@@ -128,7 +128,10 @@ def _torch_refusal(case: Case) -> str:
             "use compiler on or max-autotune-no-cudagraphs"
         )
     if case.options["precision"] == "float16" and case.options["mode"] == "train":
-        return "in training, float16's loss scaling asks the host after each step, which no CUDA graph can hold"
+        return (
+            "in training, float16's loss scaling asks the host after each step, which no CUDA "
+            "graph can hold"
+        )
     return ""
 
 
