@@ -7,7 +7,7 @@ Thirty small models of torchvision, timm and transformers with random weights ar
 in opsets 13 to 21 in turn (both of its exporters), and each file is run as `assay run FILE.onnx`
 would. NAME is a model or the beginning of some: `timm:`. --json keeps a line a model, and measures
 only those that are not there yet; --show prints what is kept as a table.
-Needs `pip install 'assay[torch,torchvision,timm,hf,onnxruntime,openvino,native]' onnxscript`.
+Needs `pip install 'assay-lab[torch,torchvision,timm,hf,onnxruntime,openvino,native]' onnxscript`.
 Exit status 1 if a file that was exported is refused or fails somewhere, or gives other outputs.
 """
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import shutil
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pytest
 
@@ -30,14 +34,24 @@ _skipped: defaultdict[str, Counter[str]] = defaultdict(Counter)  # reason → fi
 def is_installed(need: str) -> bool:
     if need in PROGRAMS:
         return any(shutil.which(program) for program in PROGRAMS[need][0])
-    try:
-        return importlib.util.find_spec(need) is not None
-    except ModuleNotFoundError:  # of a package that it would be in
-        return False
+    with contextlib.suppress(ModuleNotFoundError):  # of a package that it would be in
+        if importlib.util.find_spec(need) is not None:
+            return True
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return bool(importlib.metadata.version(need))
+    return False
 
 
 def install_hint(need: str) -> str:
     return f"apt-get install {PROGRAMS[need][1]}" if need in PROGRAMS else f"Python package {need}"
+
+
+def with_needs(values: Iterable[Any], needs: Mapping[Any, tuple[str, ...]]) -> list[Any]:
+    """Values of a parameter, of which some need something real."""
+    return [
+        pytest.param(value, marks=pytest.mark.real(*needs[value])) if value in needs else value
+        for value in values
+    ]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

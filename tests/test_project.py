@@ -76,13 +76,7 @@ def test_every_command_has_tests_of_its_own():
     assert untested == set()
 
 
-# page → marks of what its generation needs
-PAGES = dict.fromkeys(loaded("docs/generate.py").PAGES, ()) | {
-    "reference/commands.md": (pytest.mark.real("jinja2"),)
-}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=needs) for name, needs in PAGES.items()])
+@pytest.mark.parametrize("name", loaded("docs/generate.py").PAGES)
 def test_a_generated_page_is_current(name):
     text = loaded("docs/generate.py").PAGES[name]()
 
@@ -97,12 +91,8 @@ def test_every_verb_stands_in_the_written_docs():
     assert [verb for verb in main.COMMANDS if f"assay {verb}" not in written] == []
 
 
-def test_public_names_are_sorted():
+def test_public_names_are_sorted_and_there():
     assert assay.__all__ == sorted(assay.__all__)
-
-
-@pytest.mark.real("jinja2")
-def test_public_names_are_there():
     assert all(hasattr(assay, name) for name in assay.__all__)
 
 
@@ -122,3 +112,18 @@ def test_links_between_pages_lead_somewhere(path):
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
 
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_contributing_names_files_and_constants_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = set(re.findall(r"`((?:assay|tests|docs)/[\w/.]+\.(?:py|md))`", text))
+    constants = set(re.findall(r"`([A-Z][A-Z_]{3,})` (?:of|in) `(assay/[\w/.]+\.py)`", text))
+
+    assert len(paths) > 10
+    assert not {path for path in paths if "NAME" not in path and not (ROOT / path).exists()}
+    assert len(constants) > 4
+    assert not {
+        (name, path)
+        for name, path in constants
+        if not re.search(rf"^{name}\b", (ROOT / path).read_text(), re.MULTILINE)
+    }

@@ -127,8 +127,11 @@ def _torch_refusal(case: Case) -> str:
             f"compiler {case.options['compiler']} makes CUDA graphs itself; with cuda_graphs=on "
             "use compiler on or max-autotune-no-cudagraphs"
         )
-    if case.options["precision"] == "float16":
-        return "float16's loss scaling asks the host after each step, which no CUDA graph can hold"
+    if case.options["precision"] == "float16" and case.options["mode"] == "train":
+        return (
+            "in training, float16's loss scaling asks the host after each step, which no CUDA "
+            "graph can hold"
+        )
     return ""
 
 

@@ -103,7 +103,7 @@ def missing_reason(modules: tuple[str, ...], extra: str) -> str:
     """The first module that is not installed, and the command that installs it; or ""."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            return f"{module} is not installed here: pip install 'assay[{extra}]'"
+            return f"{module} is not installed here: pip install 'assay-lab[{extra}]'"
     return ""
 
 

@@ -105,7 +105,7 @@ def command(path: str, keywords: Keywords) -> int:
     options.print_message(f"{len(graph.nodes)} operations; takes {samples}")
     if exported.difference is None:
         options.print_message(
-            "not checked: ONNX Runtime is not installed (pip install 'assay[onnxruntime]')"
+            "not checked: ONNX Runtime is not installed: pip install 'assay-lab[onnxruntime]'"
         )
     else:
         options.print_message(

@@ -99,7 +99,7 @@ def open_file_system(location: str) -> Iterator[Any]:
         package, extra = _EXTRA.get(scheme, ("fsspec", "gcs"))
         raise NotPossibleError(
             f"{scheme}:// needs the package {package}, which is not installed.",
-            hint=f"pip install 'assay[{extra}]'",
+            hint=f"pip install 'assay-lab[{extra}]'",
         ) from None
     try:
         yield system

@@ -65,7 +65,7 @@ def pillow() -> Any:
     except ImportError:
         raise NotPossibleError(
             "Images in .webp or .jpeg files need Pillow, which is not installed.",
-            hint="pip install 'assay[data]'",
+            hint="pip install 'assay-lab[data]'",
         ) from None
     return Image
 

@@ -60,7 +60,8 @@ def _arrow() -> Any:
         import pyarrow.parquet
     except ImportError:
         raise NotPossibleError(
-            "Parquet needs pyarrow, which is not installed.", hint="pip install 'assay[parquet]'"
+            "Parquet needs pyarrow, which is not installed.",
+            hint="pip install 'assay-lab[parquet]'",
         ) from None
     return pyarrow
 

@@ -129,8 +129,9 @@ def _pickle_parts(parts: Mapping[str, Any], kind: str, label: str) -> bytes:
         import cloudpickle
     except ImportError:
         raise UsageError(
-            "cloudpickle is not installed here, which carries objects to a fresh process.",
-            hint=f"pip install 'assay[live]'. Or without it: {_BUILD[0].lower()}{_BUILD[1:]}",
+            "cloudpickle, which carries objects to a fresh process, is not installed here. "
+            f"Without it: {_BUILD[0].lower()}{_BUILD[1:]}",
+            hint="pip install 'assay-lab[live]'",
         ) from None
     try:
         writer = _WRITERS.get(kind)

@@ -102,7 +102,7 @@ def missing_compiler() -> str:
 
 
 def onednn_folder() -> str:
-    """DNNLROOT, else the Python environment, where `assay[native]` installs it."""
+    """DNNLROOT, else the Python environment, where `assay-lab[native]` installs it."""
     folders = (Path(path) for path in (os.environ.get("DNNLROOT"), sys.prefix) if path)
     return next((str(folder) for folder in folders if _has_onednn(folder)), "")
 
@@ -138,5 +138,7 @@ def _onednn(kernels: Kernels) -> str:
         return ""
     folder = onednn_folder()
     if kernels == "onednn" and not folder:
-        raise NotPossibleError("oneDNN is not installed here.", hint="pip install 'assay[native]'")
+        raise NotPossibleError(
+            "oneDNN is not installed here.", hint="pip install 'assay-lab[native]'"
+        )
     return folder

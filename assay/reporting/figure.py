@@ -15,6 +15,6 @@ def new_figure(height: float) -> Any:
     except ImportError:
         raise NotPossibleError(
             "Figures need matplotlib, which is not installed here.",
-            hint="pip install 'assay[plot]'",
+            hint="pip install 'assay-lab[plot]'",
         ) from None
     return Figure(figsize=(8.0, height), dpi=120, layout="constrained")

@@ -169,6 +169,6 @@ def _psycopg() -> Any:
     except ImportError as error:
         raise NotPossibleError(
             f"A store in PostgreSQL needs psycopg ({error}).",
-            hint="pip install 'assay[postgresql]'",
+            hint="pip install 'assay-lab[postgresql]'",
         ) from None
     return psycopg

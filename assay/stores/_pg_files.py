@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Connection: TypeAlias = psycopg.Connection[Any]
 
 PIECE = 4 << 20  # bytes of a row; a larger file has several
-HINT = "Its URL follows files= in the store's URL; s3:// needs pip install s3fs."
+HINT = "Its URL follows files= in the store's URL; for s3://: pip install 'assay-lab[s3]'"
 _OURS = ("result.json", "amended.json")  # of a case: never in an object store
 
 

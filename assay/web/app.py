@@ -29,18 +29,18 @@ from assay.web.pages.findings import Findings
 
 # Address → the page of a store that its path and query name.
 PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
-    "/runs": lambda store, given: overview.runs_page(store, given),
-    "/runs/{run}": lambda store, given: run.run_page(store, given["run"]),
-    "/runs/{run}/{number}": lambda store, given: result.result_page(
-        store, f"{given['run']}/{given['number']}"
+    "/runs": lambda store, query: overview.runs_page(store, query),
+    "/runs/{run}": lambda store, query: run.run_page(store, query["run"]),
+    "/runs/{run}/{number}": lambda store, query: result.result_page(
+        store, f"{query['run']}/{query['number']}"
     ),
-    "/history": lambda store, given: history.all_series_page(store, given),
-    "/history/{series}/{metric}": lambda store, given: history.series_page(
-        store, given["series"], given["metric"]
+    "/history": lambda store, query: history.all_series_page(store, query),
+    "/history/{series}/{metric}": lambda store, query: history.series_page(
+        store, query["series"], query["metric"]
     ),
-    "/compare": lambda store, given: compare.compare_page(store, given),
-    "/tradeoffs": lambda store, given: tradeoffs.tradeoffs_page(store, given),
-    "/accuracy": lambda store, given: accuracy.accuracy_page(store, given),
+    "/compare": lambda store, query: compare.compare_page(store, query),
+    "/tradeoffs": lambda store, query: tradeoffs.tradeoffs_page(store, query),
+    "/accuracy": lambda store, query: accuracy.accuracy_page(store, query),
 }
 LONGEST = 2_000  # characters of a value in a query
 TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}
@@ -52,8 +52,8 @@ def application(home: Home = None, token: str = "") -> Guard:
     threading.Thread(target=_summarize, args=(home,), daemon=True).start()
     known = Findings(home)
     pages = PAGES | {
-        "/": lambda store, given: overview.overview_page(store, known),
-        "/check": lambda store, given: check.check_page(store, home, given),
+        "/": lambda store, query: overview.overview_page(store, known),
+        "/check": lambda store, query: check.check_page(store, home, query),
     }
     routes = [Route(path, _endpoint(stores, page)) for path, page in pages.items()]
     app = Starlette(
@@ -93,10 +93,10 @@ def _endpoint(
     stores: _Stores, page: Callable[[Store, dict[str, str]], Page]
 ) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
-        given = {**dict(request.query_params), **request.path_params}
-        if any(len(value) > LONGEST or "\0" in value for value in given.values()):
+        query = {**dict(request.query_params), **request.path_params}
+        if any(len(value) > LONGEST or "\0" in value for value in query.values()):
             raise UsageError("That address is longer than any of this dashboard.", hint="Go to /")
-        return _response(request, page(stores.get(), given))
+        return _response(request, page(stores.get(), query))
 
     return answer
 
@@ -116,13 +116,13 @@ def _file(stores: _Stores) -> Callable[[Request], Response]:
     """A file of a result, as plain text or to be saved: never as a page."""
 
     def answer(request: Request) -> Response:
-        given = request.path_params
+        params = request.path_params
         store = stores.get()
-        [found] = store.find(f"{given['run']}/{given['number']}")
-        folder = store.folder(found)
-        wanted = folder / given["path"]
+        [result_id] = store.find(f"{params['run']}/{params['number']}")
+        folder = store.folder(result_id)
+        wanted = folder / params["path"]
         if wanted not in result.result_files(folder):
-            raise HTTPException(404, f"{found} has no file {given['path']}.")
+            raise HTTPException(404, f"{result_id} has no file {params['path']}.")
         if wanted.suffix in TEXTS:
             return FileResponse(wanted, media_type="text/plain; charset=utf-8")
         return FileResponse(wanted, media_type="application/octet-stream", filename=wanted.name)

@@ -15,7 +15,7 @@ try:
     from markupsafe import Markup, escape
 except ImportError:
     raise NotPossibleError(
-        "Pages need jinja2, which is not installed.", hint="pip install 'assay[web]'"
+        "Pages need jinja2, which is not installed.", hint="pip install 'assay-lab[web]'"
     ) from None
 
 from assay.web.page import Cell, Grid, Page

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 import click
@@ -23,7 +23,9 @@ from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.web.page import Page, error_page, page_json
+
+if TYPE_CHECKING:
+    from assay.web.page import Page
 
 MARK = ".assay-site"  # says that a folder is ours to write into
 
@@ -43,7 +45,7 @@ def publish(
     >>> assay.publish("site/")
     """
     from assay.commands.history.api import summarize_all
-    from assay.web.html import STATIC
+    from assay.web.html import STATIC  # lazy, as all pages: they need an extra
 
     site = _checked(Path(folder))
     with closing(open_store(store)) as opened:
@@ -58,6 +60,8 @@ def publish(
 
 def _made(make: Callable[[], Page]) -> Page:
     """A result that cannot be read says so on its page, and stops no other."""
+    from assay.web.page import error_page
+
     try:
         return make()
     except AssayError as error:
@@ -103,6 +107,7 @@ def _pages(opened: Store, runs: int, store: Home) -> dict[str, Callable[[], Page
 def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     """`/runs/X` is `runs/X/index.html`, so that its address needs no ending."""
     from assay.web.html import page_html
+    from assay.web.page import page_json
 
     folder = at.strip("/")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -17,7 +17,9 @@ from assay.core.files import write_atomic
 from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.web.page import Page
+
+if TYPE_CHECKING:
+    from assay.web.page import Page
 
 MOST = 60  # results that get a part of their own; all are in the tables
 
@@ -32,7 +34,7 @@ def report(
 
     >>> assay.report("last", "report.html")
     """
-    from assay.web.html import report_html
+    from assay.web.html import report_html  # lazy, as all pages: they need an extra
 
     path = _checked(Path(output))
     with closing(open_store(store)) as opened:

@@ -91,7 +91,7 @@ def _check_installed() -> None:
     missing = [n for n in ("starlette", "jinja2", "uvicorn") if not importlib.util.find_spec(n)]
     if missing:
         raise NotPossibleError(
-            f"The dashboard needs {', '.join(missing)}.", hint="pip install 'assay[web]'"
+            f"The dashboard needs {', '.join(missing)}.", hint="pip install 'assay-lab[web]'"
         )
 
 

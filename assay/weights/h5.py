@@ -172,6 +172,6 @@ def _h5py() -> Any:
     except ImportError:
         raise NotPossibleError(
             "Weights in HDF5 files need h5py, which is not installed.",
-            hint="pip install 'assay[data]'",
+            hint="pip install 'assay-lab[data]'",
         ) from None
     return h5py

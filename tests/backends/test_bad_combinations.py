@@ -50,9 +50,10 @@ def test_zero_threads_is_a_mistake_and_too_many_are_refused(backend):
     assert "may use" in refusal(f"mnist-mlp@{backend}:threads=100000")
 
 
-def test_float16_is_refused_inside_a_cuda_graph(one_gpu):
+def test_float16_is_refused_inside_a_cuda_graph_in_training_only(one_gpu):
     text = "mnist-mlp@torch:cuda_graphs=on,precision="
     assert "loss scaling" in refusal(f"{text}float16")
+    assert refusal(f"{text}float16,mode=infer") == ""
     assert refusal(f"{text}pure-bfloat16") == ""
 
 

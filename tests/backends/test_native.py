@@ -70,4 +70,4 @@ def test_onednn_that_is_not_here_is_refused_before_a_process_starts(monkeypatch)
     monkeypatch.setattr(toolchain, "onednn_folder", lambda: "")
     case = plan.resolve(parse_case("mnist-mlp@native:kernels=onednn"))
 
-    assert "pip install 'assay[native]'" in registry.backend("native").refuses(case)
+    assert "pip install 'assay-lab[native]'" in registry.backend("native").refuses(case)

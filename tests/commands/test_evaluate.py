@@ -132,6 +132,7 @@ def test_dense_rows_after_a_flatten_are_right_in_either_layout(home, monkeypatch
     assert all((one == torch).all() for one in found)
 
 
+@pytest.mark.real("torch")
 def test_an_evaluation_is_resumed_as_one(home, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
     cases = prepare_for_evaluation(plan.expand_cases(["vgg16-cifar100@torch"]))

@@ -14,6 +14,7 @@ def sample(monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
 
 
+@pytest.mark.real("keras", "torch")
 def test_what_cannot_be_evaluated_here_says_what_it_needs(assay):
     status, out, _ = assay("evaluate", "vgg16-imagenet@torch")
 

@@ -23,7 +23,7 @@ def test_a_containerfile_is_printed_without_an_engine(assay):
     status, out, _ = assay("image", "build", "--framework", "torch", "--no-build")
 
     assert status == 0
-    assert "FROM python:3.11-slim" in out and "assay[torch]==" in out
+    assert "FROM python:3.11-slim" in out and "assay-lab[torch]==" in out
 
 
 def test_build_asks_the_engine_and_prints_the_digest(assay, engine):

@@ -70,6 +70,7 @@ def test_a_backend_without_a_profiler_is_refused_before_anything_runs(endings, h
     assert not home.exists()
 
 
+@pytest.mark.real("jax")
 def test_one_case_is_profiled_at_a_time(home):
     with pytest.raises(UsageError, match="but profile takes one"):
         profile.profile("mnist-mlp")

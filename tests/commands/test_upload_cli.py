@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.kept_runs import CASE
 
 
+@pytest.mark.real("fsspec")
 def test_a_run_is_sent_and_its_places_shown(assay, keep, tmp_path):
     run = keep((CASE, 0.01, "ok"))
 

@@ -35,6 +35,7 @@ def contents(folder):
     }
 
 
+@pytest.mark.real("fsspec")
 def test_a_folder_takes_every_file_but_no_link(files, tmp_path):
     assert objects.put_folder(files, objects.check_place(str(tmp_path / "there"))) == 3
 

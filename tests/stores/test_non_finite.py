@@ -12,6 +12,7 @@ from assay.core.registry import open_store
 from assay.core.series import series_of
 from assay.stores import folders
 from tests.kept_runs import CASE, made_result
+from tests.needs import with_needs
 from tests.stores import poison
 from tests.stores.poison import GOOD, NOT_FINITE, RECORD, SERIES, kept_ids, poisoned
 from tests.web.clients import web_client
@@ -19,6 +20,12 @@ from tests.web.clients import web_client
 WEB = pytest.mark.real("starlette", "jinja2", "httpx2")
 DATABASE = pytest.param("postgresql", marks=pytest.mark.real("postgresql", "psycopg"))
 BAD_KEY = NOT_FINITE[1].key
+NEEDS = {
+    ("plot", "{bad}", "-o", "out.svg"): ("matplotlib",),
+    ("report", "{badrun}", "-o", "out.html"): ("jinja2",),
+    ("publish", "site"): ("jinja2",),
+    ("upload", "{bad}", "--objects", "objects"): ("fsspec",),
+}
 COMMANDS = [
     ("list", "results"),
     ("list", "results", "--format", "json"),
@@ -93,7 +100,7 @@ def names(store) -> dict[str, str]:
     return {**known, "run": store.runs[0], "other": store.runs[-1]}
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("words", with_needs(COMMANDS, NEEDS), ids=" ".join)
 def test_every_command_reads_a_poisoned_store(store, words, assay, tmp_path, monkeypatch):
     store.poison()
     monkeypatch.chdir(tmp_path)

@@ -115,13 +115,14 @@ def test_what_is_not_here_is_said_with_what_to_do(tmp_path, text, words):
         session_of(text)
 
 
+@pytest.mark.real("torch")
 def test_a_hub_that_is_not_installed_is_named_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "timm", None)  # as if it were not
 
     (result,) = assay.run("timm:vit_small_patch16_224@torch")
 
     assert (result.status, result.reason) == (
-        "skipped", "timm is not installed here: pip install 'assay[timm]'"
+        "skipped", "timm is not installed here: pip install 'assay-lab[timm]'"
     )  # fmt: skip
 
 

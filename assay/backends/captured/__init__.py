@@ -185,7 +185,7 @@ class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
 
     def refuses(self, case: Case) -> str:
         if case.options["kernels"] == "onednn" and not toolchain.onednn_folder():
-            return "oneDNN is not installed here: pip install 'assay[native]'"
+            return "oneDNN is not installed here: pip install 'assay-lab[native]'"
         return super().refuses(case)
 
 

@@ -25,7 +25,7 @@ def missing_reason() -> str:
     """Why no Keras model can be built here, with the remedy, or ""."""
     if installed_engine():
         return ""
-    return "Keras is not installed here with an engine: pip install 'assay[jax]'"
+    return "Keras is not installed here with an engine: pip install 'assay-lab[jax]'"
 
 
 def set_seed(seed: int) -> None:

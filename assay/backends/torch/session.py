@@ -201,7 +201,8 @@ class TorchSession:
             for _ in range(WARM_UP):  # compile, autotune, create the optimizer's state
                 step()
         torch.cuda.current_stream().wait_stream(aside)
-        self._optimizer.zero_grad()  # the capture allocates gradients in its own memory
+        if self._train:
+            self._optimizer.zero_grad()  # the capture allocates gradients in its own memory
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
             step()

@@ -41,7 +41,7 @@ def lock(result: Result) -> str:
     for name, version in sorted(result.environment.packages.items()):
         public, plus, build = version.partition("+")
         lines.append(f"{name}=={public}" + (f"  # build {build}" if plus else ""))
-    return "\n".join([*lines, f"assay=={__version__}"]) + "\n"
+    return "\n".join([*lines, f"assay-lab=={__version__}"]) + "\n"
 
 
 def recipe(result: Result, command: str) -> str:

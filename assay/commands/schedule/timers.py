@@ -132,7 +132,7 @@ def _workflow(what: Scheduled) -> dict[str, str]:
         *(f"      {name}: ${{{{ secrets.{name} }}}}" for name in what.secrets),
         "    steps:",
         "      - uses: actions/checkout@v4",
-        "      - run: python -m pip install assay",
+        "      - run: python -m pip install assay-lab",
         f"      - run: {json.dumps(command)}",
     ]
     return {f".github/workflows/assay-{what.name}.yml": "\n".join(lines) + "\n"}

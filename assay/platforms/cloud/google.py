@@ -44,7 +44,7 @@ def client_at(kind: Callable[..., Any], variable: str, **kwargs: Any) -> Any:
 def missing_reason(package: str, extra: str) -> NotPossibleError:
     return NotPossibleError(
         f"This needs the package {package}, which is not installed.",
-        hint=f"pip install 'assay[{extra}]'",
+        hint=f"pip install 'assay-lab[{extra}]'",
     )
 
 

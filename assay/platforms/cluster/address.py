@@ -24,7 +24,7 @@ def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Executo
     except ImportError as error:
         raise NotPossibleError(
             f"--on needs Ray, which is not installed ({error.name}).",
-            hint="pip install 'assay[cluster]'",
+            hint="pip install 'assay-lab[cluster]'",
         ) from None
     from assay.platforms.cluster.scheduler import RayCluster
 

@@ -60,7 +60,7 @@ class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
     cuda: Annotated[str, Flag("For a GPU: the version of CUDA.", CUDA)] = ""
     python: Annotated[str, Flag("Version, without --cuda.")] = "3.11"
     lock: Annotated[str, Flag("Pinned packages in place of names.", "FILE")] = ""
-    assay: str = f"assay=={__version__}"  # or a wheel; "": the image has it already
+    assay: str = f"assay-lab=={__version__}"  # or a wheel; "": the image has it already
     bare: Annotated[bool, Flag("Add no package of the distribution: the base has all.")] = False
 
     def __post_init__(self) -> None:

@@ -28,10 +28,10 @@ class Hub(NamedTuple):
 _PICTURES: Mapping[str, Value] = {"batch_size": 8, "image_size": 0, "classes": 1000, "seed": 0}
 HUBS = {
     "hf": Hub(
-        "transformers", "pip install 'assay[hf]'", {"batch_size": 8, "length": 128, "seed": 0}
+        "transformers", "pip install 'assay-lab[hf]'", {"batch_size": 8, "length": 128, "seed": 0}
     ),
-    "torchvision": Hub("torchvision", "pip install 'assay[torchvision]'", _PICTURES),
-    "timm": Hub("timm", "pip install 'assay[timm]'", _PICTURES),
+    "torchvision": Hub("torchvision", "pip install 'assay-lab[torchvision]'", _PICTURES),
+    "timm": Hub("timm", "pip install 'assay-lab[timm]'", _PICTURES),
 }
 
 

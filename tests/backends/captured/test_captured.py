@@ -97,7 +97,7 @@ def test_what_is_missing_is_told_with_the_command_that_installs_it(backend, monk
 
     told = registry.backend(backend).missing()
 
-    assert told == f"{backend} is not installed here: pip install 'assay[{backend}]'"
+    assert told == f"{backend} is not installed here: pip install 'assay-lab[{backend}]'"
 
 
 def test_without_an_engine_no_keras_model_is_captured(monkeypatch):
@@ -107,7 +107,7 @@ def test_without_an_engine_no_keras_model_is_captured(monkeypatch):
 
     told = registry.backend("onnxruntime").refuses(asked)
 
-    assert told == "Keras is not installed here with an engine: pip install 'assay[jax]'"
+    assert told == "Keras is not installed here with an engine: pip install 'assay-lab[jax]'"
 
 
 def test_expected_outputs_differ_between_items():

@@ -125,6 +125,7 @@ def test_a_class_of_ones_own_writes_the_pictures_of_its_own_methods(monkeypatch,
     assert (folder / "layout.txt").read_text() == f"{MADE.takes}\n"
 
 
+@pytest.mark.real("keras", "jax")
 def test_a_backend_has_no_place_in_the_name_of_a_model():
     with pytest.raises(UsageError, match="names a backend"):
         api.compile_model("alexnet2@native")

@@ -105,7 +105,7 @@ def test_a_missing_matplotlib_is_said_with_its_command(tmp_path, monkeypatch):
 
     with pytest.raises(NotPossibleError, match="need matplotlib") as caught:
         figures.process(ROWS, "x", tmp_path / "s.png")
-    assert caught.value.hint == "pip install 'assay[plot]'"
+    assert caught.value.hint == "pip install 'assay-lab[plot]'"
 
 
 @pytest.mark.real("matplotlib")

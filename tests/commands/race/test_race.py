@@ -116,6 +116,7 @@ def test_a_value_that_no_backend_has_is_a_mistake():
         api.contenders("lenet", "infer", (), {"precision": ["bfloat17"]})
 
 
+@pytest.mark.real("keras", "jax")
 def test_a_backend_is_raced_over_its_own_options_alone(monkeypatch):
     """Seen: -b native,onnxruntime failed over a precision nobody gave."""
     keys = [case.key for case in api.contenders("lenet", "infer", ["native", "onnxruntime"], {})]

@@ -152,6 +152,7 @@ def test_values_without_a_ratio_cannot_be_compared():
     assert found.sentence == "cannot be compared: not all values of score are above 0"
 
 
+@pytest.mark.real("jax")
 def test_what_is_missing_is_named_and_nothing_is_measured():
     missing = msgspec.structs.replace(RESULT.environment, packages={"no-such-package": "1.2"})
 

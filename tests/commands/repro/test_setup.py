@@ -64,7 +64,11 @@ def test_a_repro_id_is_short_and_stays():
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        (with_environment(packages={"no-such-package": "1.2"}), "package no-such-package 1.2"),
+        pytest.param(
+            with_environment(packages={"no-such-package": "1.2"}),
+            "package no-such-package 1.2",
+            marks=pytest.mark.real("jax"),
+        ),
         (with_case(workload="nowhere/my.py:net"), "file nowhere/my.py"),
         (with_case(workload="no-such-net"), "case: There is no workload named 'no-such-net'"),
         (with_case(params={"colour": 3}), "case: There is no parameter of mnist-mlp named"),

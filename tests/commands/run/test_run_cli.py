@@ -89,7 +89,11 @@ def test_the_suite_evaluates_what_is_here_and_says_what_the_others_need(assay, h
         (("mnist-mlp", "-b", "keras-jaxx"), "no backend named"),
         (("mnist-mlp", "-b", "theano"), "any more"),
         (("mnist-mlp", "--set", "units"), "--set got 'units'"),
-        (("mnist-mlp", "--set", "unit=3"), "no parameter of mnist-mlp named 'unit'"),
+        pytest.param(
+            ("mnist-mlp", "--set", "unit=3"),
+            "no parameter of mnist-mlp named 'unit'",
+            marks=pytest.mark.real("jax"),
+        ),
         (("mnist-mlp", "--set", "units=3,hidden=2"), "takes one NAME at a time"),
         (("mnist-mlp", "--budget", "soon"), "'soon' is not a duration"),
         (("mnist-mlp", "--budget", "0s"), "budget is 0"),

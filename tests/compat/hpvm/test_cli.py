@@ -97,6 +97,7 @@ def test_what_cannot_be_run_is_refused_before_it_is_compiled(assay, words, compl
     assert complaint in error
 
 
+@pytest.mark.real("keras", "tensorflow")
 @pytest.mark.parametrize("words", [("lenet", "keras_reload"), ("test", "lenet")])
 def test_options_may_stand_before_the_words(assay, tmp_path, monkeypatch, words):
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
@@ -154,6 +155,7 @@ def test_a_class_goes_through_all_of_hpvms_words(assay, tmp_path, cache_home, mo
     assert Path("tinynet.h5").exists() and Path("data/tinynet/conv2d_1_w.bin").exists()
 
 
+@pytest.mark.real("keras", "tensorflow")
 def test_no_training_is_advised_for_a_network_without_a_recipe(assay, tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
 

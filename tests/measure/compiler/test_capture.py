@@ -98,4 +98,4 @@ def test_where_keras_lacks_the_command_that_installs_it_is_told(monkeypatch):
 
     with pytest.raises(AssayError, match="Keras is not installed here") as caught:
         capture.capture_by_name("mnist-mlp")
-    assert (caught.value.status, caught.value.hint) == (3, "pip install 'assay[jax]'")
+    assert (caught.value.status, caught.value.hint) == (3, "pip install 'assay-lab[jax]'")

