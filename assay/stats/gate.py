@@ -12,16 +12,18 @@ import numpy as np
 
 from assay.core.errors import UsageError
 from assay.core.series import Point
-from assay.stats import changepoints
-from assay.stats import trend as series
+from assay.stats import changepoints, trend
 from assay.stats.changepoints import FEWEST, SIDE, step_p_value
 from assay.stats.intervals import Array
+from assay.stats.newest import BEFORE, POSSIBLE, NewestStep, Watched, newest_steps
 from assay.stats.shift_search import LEVEL, Track
 from assay.stats.student import two_sided
 
 RECENT = 10  # points: an older shift is history, and what came after it the new baseline
 WINDOW = 128  # points looked at
-SUSPICIOUS = 0.01  # of the loose test, for one series alone
+SUSPICIOUS = 0.01  # of the newest points against a chosen baseline, for one series alone
+SUSPECTS = 0.02  # of nights on which any of all unchanged series is suspect
+FEWEST_SERIES = 20  # fewer are tested as if there were so many, for their noise is less known
 UNKNOWN = 0.05  # noise between results that is assumed where fewer than FEW tell it
 FEW = 5
 _RATES = re.compile(r".*/s|FLOP/s|%")
@@ -37,8 +39,9 @@ class Judged(NamedTuple):
     low: float
     high: float
     levels: tuple[float, float]
-    p: float  # strict: holds for any noise, and for a suite of many series
-    loose: float  # of the newest points alone; enough to measure again, not to alarm
+    p: float  # by ranks, of a step at the best place: holds for any noise
+    steady: float = 1.0  # by size, of three and more of the newest points
+    single: float = 1.0  # by size, of the newest one or two: enough to measure again
 
 
 def parse_threshold(text: str) -> Threshold:
@@ -73,10 +76,67 @@ def is_worse(size: float, threshold: Threshold, unit: str, by: float | None = No
     return size < 1 / (1 + share)
 
 
+class Watch(NamedTuple):
+    """A series to be judged beside others."""
+
+    points: Sequence[Point]
+    threshold: Threshold
+    unit: str
+    machine: str
+
+
+def judge(series: Sequence[Watch]) -> list[Judged | None]:
+    """Each series since its last shift, and its newest points by how large their step is beside
+    the noise of all series of its machine. None where too few points tell anything."""
+    judged = [since_stable(each.points) for each in series]
+    starts = [each.baseline[0] if each else 0 for each in judged]
+    machines: dict[str, list[int]] = {}
+    for at, (each, start) in enumerate(zip(series, starts, strict=True)):
+        values = [point.value for point in each.points[start:]]
+        if len(values) > BEFORE and min(values) > 0:
+            machines.setdefault(each.machine, []).append(at)
+    for members in machines.values():
+        steps = newest_steps([_watched(series[at], starts[at]) for at in members])
+        for at, step in zip(members, steps, strict=True):
+            judged[at] = _with_step(series[at].points, starts[at], judged[at], step)
+    return judged
+
+
+def is_suspect(judged: Judged, series: int) -> bool:
+    """Whether the newest one or two points are so far off, among so many series."""
+    return judged.single <= SUSPECTS / max(series, FEWEST_SERIES)
+
+
+def is_steady(judged: Judged, series: int, level: float) -> bool:
+    """Whether three and more of the newest points are, at this level of all series together."""
+    return judged.steady <= level / max(series, FEWEST_SERIES)
+
+
+def _watched(series: Watch, start: int) -> Watched:
+    values = np.array([point.value for point in series.points[start:][-WINDOW:]])
+    worse = worse_when(series.threshold, series.unit) == "higher"
+    return Watched(values, series.threshold.share, worse)
+
+
+def _with_step(
+    points: Sequence[Point], start: int, judged: Judged | None, step: NewestStep
+) -> Judged:
+    """The newest points become the candidate where their size is unlikely, and where there are too
+    few for ranks."""
+    count = step.count or 1
+    if judged is None or min(step.p, step.single) < POSSIBLE:
+        place = len(points) - count
+        judged = _judged(trend.track(points), (start, place), (place, len(points)), 1.0, 0)
+        low, high = step.interval
+        known = not math.isnan(low)
+        judged = judged._replace(low=low, high=high) if known else judged
+    return judged._replace(steady=step.p, single=step.single)
+
+
 def since_stable(points: Sequence[Point]) -> Judged | None:
     """The newest points against the stretch before them; None where there are too few points."""
     recent = points[-WINDOW:]
-    whole = series.track(recent)
+    whole = trend.track(recent)
     start = 0
     while len(recent) - start >= FEWEST:
         part = whole.values[start:], whole.extra[start:]
@@ -96,13 +156,15 @@ def since_stable(points: Sequence[Point]) -> Judged | None:
 def against(baseline: Sequence[Point], candidate: Sequence[Point]) -> Judged:
     """A candidate against a baseline that was chosen."""
     both = [*baseline[-WINDOW:], *candidate[-WINDOW:]]
-    whole = series.track(both)
+    whole = trend.track(both)
     place = len(both) - len(candidate[-WINDOW:])
     p = 1.0
     if len(both) >= FEWEST and SIDE <= place <= len(both) - SIDE:
         fitted = changepoints.fit(whole.values[None], whole.extra[None])
         p = float(step_p_value(fitted.profile[0][place - SIDE : place - SIDE + 1], len(both))[0])
-    return _judged(whole, (0, place), (place, len(both)), p, 0)
+    judged = _judged(whole, (0, place), (place, len(both)), p, 0)
+    newest = max(place, len(both) - SIDE)
+    return judged._replace(single=_loose(whole.values[:place], whole.values[newest:]))
 
 
 def stands_for_baseline(judged: Judged) -> int:
@@ -128,9 +190,7 @@ def alarming(p_values: Sequence[float], level: float) -> list[bool]:
 def _judged(
     whole: Track, before: tuple[int, int], after: tuple[int, int], p: float, offset: int
 ) -> Judged:
-    newest = max(after[0], after[1] - SIDE)
-    change = series.change(whole, before, after)
-    loose = _loose(whole.values[slice(*before)], whole.values[newest : after[1]])
+    change = trend.change(whole, before, after)
     size = change["size"] if whole.logs else math.nan
     return Judged(
         baseline=(before[0] + offset, before[1] + offset),
@@ -140,7 +200,6 @@ def _judged(
         high=change["high"] if whole.logs else math.nan,
         levels=(change["level_before"], change["level_after"]),
         p=p,
-        loose=loose,
     )
 
 

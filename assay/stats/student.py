@@ -51,3 +51,34 @@ def _tail(y: float, degrees: float, d: float) -> float:
     """An expansion for the far tails of few degrees of freedom."""
     inner = 1 / (((degrees + 6) / (degrees * y) - 0.089 * d - 0.822) * (degrees + 2) * 3)
     return ((inner + 0.5 / (degrees + 4)) * y - 1) * (degrees + 1) / (degrees + 2) + 1 / y
+
+
+def upper_tail(t: float, degrees: float) -> float:
+    """The probability of a value above `t`, for t of 0 and more and any degrees of freedom."""
+    if math.isinf(degrees):
+        return 0.5 * math.erfc(t / math.sqrt(2))
+    if t <= 0:
+        return 0.5
+    share = degrees / (degrees + t * t)
+    half = degrees / 2
+    if share < (half + 1) / (half + 2.5):
+        return 0.5 * _incomplete_beta(share, half, 0.5)
+    return 0.5 * (1 - _incomplete_beta(1 - share, 0.5, half))
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """Regularized; by its continued fraction (Lentz 1976), which converges fast below the mean."""
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(log_front + a * math.log(x) + b * math.log1p(-x)) / a
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    total = d
+    for m in range(1, 200):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 / (1 + term * d)
+            c = 1 + term / c
+            total *= c * d
+        if abs(c * d - 1) < 1e-12:
+            break
+    return front * total

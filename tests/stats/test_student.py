@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.stats.student import two_sided
+from assay.stats.student import two_sided, upper_tail
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,19 @@ from assay.stats.student import two_sided
 )
 def test_quantiles_are_those_of_the_tables(level, degrees, value):
     assert two_sided(level, degrees) == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("value", "degrees", "share"),
+    [
+        (0.0, 3, 0.5),
+        (12.7062, 1, 0.025),
+        (3.18245, 3, 0.025),
+        (22.2037, 3, 1e-4),
+        (2.22814, 10, 0.025),
+        (1.95996, float("inf"), 0.025),
+        (0.5, 200, 0.308811),
+    ],
+)
+def test_tails_are_those_of_the_tables(value, degrees, share):
+    assert upper_tail(value, degrees) == pytest.approx(share, rel=1e-4)

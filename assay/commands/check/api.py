@@ -84,23 +84,26 @@ def check(
         summarize_all(results, query)
         baseline = choose(since, results) if since else None
         series = _select_series(results.series(query), thresholds)
-        found = [_judge_series(results, each, limit, baseline) for each, limit in series]
-        found = _combine(found, share)
+        if baseline:
+            findings = [_judge_against(results, each, limit, baseline) for each, limit in series]
+            findings = _combine(findings, share)
+        else:
+            findings = _judge_together(results, series, share)
         if confirm:
-            found = _apply_confirmations(
-                found, most, _confirm_worst(results, budget, store, progress)
+            findings = _apply_confirmations(
+                findings, most, _confirm_worst(results, budget, store, progress)
             )
     text = baseline.text if baseline else "the last stretch without a shift"
     checked = CheckReport(
-        found=tuple(found), level=share, since=text, named=bool(since), confirmed=confirm
+        found=tuple(findings), level=share, since=text, named=bool(since), confirmed=confirm
     )
     return _send_alerts(checked, alerts)
 
 
 def status(checked: CheckReport) -> int:
-    """Of the command line: 5 got worse, 6 undecided, 0 fine. A suspect is undecided where it was
-    measured again without an answer, or where a baseline was named and too few points tell; so is
-    a check against a named baseline with which nothing at all can be compared."""
+    """Of the command line: 5 got worse, 6 undecided, 0 fine. Undecided is a suspect, until it was
+    measured again with an answer, and a check against a named baseline with which nothing at all
+    can be compared."""
     outcomes = {one.outcome for one in checked.found}
     if "confirmed" in outcomes:
         return 5
@@ -109,8 +112,8 @@ def status(checked: CheckReport) -> int:
     judgements = {one.judgement for one in checked.found if not one.outcome}
     if "regression" in judgements:
         return 5
-    unknown = "suspect" in judgements or judgements == {"not-comparable"}
-    return 6 if checked.named and unknown else 0
+    nothing = checked.named and judgements == {"not-comparable"}
+    return 6 if "suspect" in judgements or nothing else 0
 
 
 def _select_series(
@@ -143,29 +146,69 @@ def _rank(metric: str) -> tuple[int, str]:
     return (METRICS.index(metric) if metric in METRICS else len(METRICS), metric)
 
 
-def _judge_series(
-    store: Store, one: StoredSeries, threshold: Threshold, baseline: Baseline | None
+def _judge_together(
+    store: Store, series: Sequence[tuple[StoredSeries, Threshold]], level: float
+) -> list[CheckedSeries]:
+    """Each series since its last shift, held against the noise of all of its machine."""
+    from assay.stats import gate
+
+    tracks = [store.points(stored.series.id, stored.metric, MAX_POINTS) for stored, _ in series]
+    watches = [
+        gate.Watch(points, threshold, stored.unit, stored.series.machine)
+        for points, (stored, threshold) in zip(tracks, series, strict=True)
+    ]
+    judged = gate.judge(watches)
+    counted = sum(each is not None for each in judged)
+    findings = []
+    for (stored, threshold), points, each in zip(series, tracks, judged, strict=True):
+        if each is None:
+            findings.append(_series(stored, threshold, f"{_count_points(points)}: cannot tell yet"))
+            continue
+        stands = gate.stands_for_baseline(each)
+        suspect = gate.is_suspect(each, counted)
+        findings.append(_make_checked(stored, threshold, each, points, stands, suspect))
+    findings = _combine(findings, level)
+    return [
+        _with_newest(checked, each, gate.is_steady(each, counted, level)) if each else checked
+        for checked, each in zip(findings, judged, strict=True)
+    ]
+
+
+def _with_newest(checked: CheckedSeries, judged: Judged, steady: bool) -> CheckedSeries:
+    """What the size of the newest step says beside the ranks."""
+    if steady:
+        return msgspec.structs.replace(checked, judgement="regression", p=judged.steady)
+    if checked.judgement == "suspect":
+        return msgspec.structs.replace(checked, p=judged.single)
+    return checked
+
+
+def _count_points(points: Sequence[Point]) -> str:
+    return f"{len(points)} point{'' if len(points) == 1 else 's'}"
+
+
+def _judge_against(
+    store: Store, one: StoredSeries, threshold: Threshold, baseline: Baseline
 ) -> CheckedSeries:
     from assay.stats import gate
-    from assay.stats.changepoints import FEWEST
 
     points = store.points(one.series.id, one.metric, MAX_POINTS)
-    if baseline is None:
-        judged = gate.since_stable(points)
-        if judged is None:
-            text = f"{len(points)} points since the last shift, but {FEWEST} are needed"
-            return _series(one, threshold, text)
-        return _make_checked(one, threshold, judged, points, gate.stands_for_baseline(judged))
     sides = baseline.sides(points)
     if not sides.baseline or not sides.candidate:
         return _series(one, threshold, _skip_reason(store, one, sides, baseline))
     judged = gate.against(*sides)
     both = [*sides.baseline[-gate.WINDOW :], *sides.candidate]
-    return _make_checked(one, threshold, judged, both, judged.baseline[1] - 1)
+    suspect = judged.single < gate.SUSPICIOUS
+    return _make_checked(one, threshold, judged, both, judged.baseline[1] - 1, suspect)
 
 
 def _make_checked(
-    one: StoredSeries, threshold: Threshold, judged: Judged, points: Sequence[Point], stands: int
+    one: StoredSeries,
+    threshold: Threshold,
+    judged: Judged,
+    points: Sequence[Point],
+    stands: int,
+    suspect: bool,
 ) -> CheckedSeries:
     """`stands` is the place of the point that is measured again for the baseline."""
     from assay.stats import gate
@@ -173,10 +216,9 @@ def _make_checked(
     worse = gate.is_worse(judged.size, threshold, one.unit)
     better = gate.is_worse(1 / judged.size, threshold, one.unit) if judged.size > 0 else False
     counts = [end - start for start, end in (judged.baseline, judged.candidate)]
-    suspect = worse and judged.loose < gate.SUSPICIOUS
     return msgspec.structs.replace(
         _series(one, threshold, f"{counts[1]} points against {counts[0]}"),
-        judgement="suspect" if suspect else "fine",
+        judgement="suspect" if suspect and worse else "fine",
         size=judged.size,
         low=judged.low,
         high=judged.high,

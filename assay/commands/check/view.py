@@ -47,6 +47,9 @@ def headline(found: CheckReport) -> str:
         return f"{_count(len(worse), 'regression')} {sure} in {total}"
     if undecided:
         return f"undecided: {_count(len(undecided), 'suspicion')} in {total}"
+    suspects = sum(each.judgement == "suspect" and not each.outcome for each in found.found)
+    if suspects:
+        return f"{_count(suspects, 'suspect')} in {total}"
     if all(one.judgement == "not-comparable" for one in found.found):
         kind = "undecided" if found.named else "nothing to tell yet"
         return f"{kind}: nothing can be compared in {total}"

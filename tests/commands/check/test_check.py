@@ -59,13 +59,22 @@ def test_a_rate_that_is_lower_is_worse(store):
     assert judgements(assay.check(fail_on=["throughput:+5%"])) == {"w@b": "improvement"}
 
 
-def test_one_far_off_night_is_suspect_and_no_alarm(store):
-    keep_series(store, [*nights(40), 0.04, 0.04, 0.04])
+def test_one_far_off_night_is_suspect(store):
+    keep_series(store, [*nights(40), 0.04])
 
     found = assay.check()
 
     assert judgements(found) == {"w@b": "suspect"}
-    assert api.status(found) == 0
+    assert api.status(found) == 6
+
+
+def test_three_far_off_nights_are_a_regression(store):
+    keep_series(store, [*nights(20), 0.04, 0.04, 0.04])
+
+    found = assay.check()
+
+    assert judgements(found) == {"w@b": "regression"}
+    assert api.status(found) == 5
 
 
 def test_too_few_points_say_how_many_are_needed(store):
@@ -75,7 +84,7 @@ def test_too_few_points_say_how_many_are_needed(store):
     (one,) = found.found
 
     assert (one.judgement, api.status(found)) == ("not-comparable", 0)
-    assert one.text == "5 points since the last shift, but 10 are needed"
+    assert one.text == "5 points: cannot tell yet"
 
 
 @pytest.mark.parametrize("since", ["label:old", "tag:build=1", "2026-01-31", "old"])
