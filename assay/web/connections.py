@@ -12,13 +12,13 @@ HEADER_SECONDS = 10.0  # from connection, or the end of a response, to a whole r
 MAX_WAITING = 256
 
 
-class LimitedConnection(H11Protocol):
+class LimitedConnection(H11Protocol):  # type: ignore[misc]
     """A connection that is closed after HEADER_SECONDS without a request. When too many of them
     wait, the oldest is dropped: half-open connections lock nobody out."""
 
     waiting: ClassVar[dict[LimitedConnection, Any]] = {}  # with their timers, oldest first
 
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Transport) -> None:
         super().connection_made(transport)
         self._wait_for_request()
 
