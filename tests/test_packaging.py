@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,14 @@ def read_yaml(path: Path):
     import yaml
 
     return yaml.safe_load(path.read_text())
+
+
+def script(name: str):
+    """A script of tools, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def hook_entries() -> dict[str, str]:
@@ -46,6 +56,25 @@ def checkout(tmp_path):
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {name} "$@"\n')
         program.chmod(0o755)
     return tmp_path / "checkout", {"PATH": str(programs), "HOME": str(tmp_path)}
+
+
+def test_pip_and_uv_have_the_same_pins():
+    pins, project = script("pin_versions"), (ROOT / "pyproject.toml").read_text()
+    versions = pins.pins((ROOT / "constraints.txt").read_text())
+    constraints = tomllib.loads(project)["tool"]["uv"]["constraint-dependencies"]
+
+    assert project == pins.with_uv_settings(project, versions)
+    assert [line.partition("==")[0] for line in constraints] == sorted(versions)
+    assert versions["torch"].endswith("+cpu")
+
+
+@pytest.mark.real("packaging")
+def test_every_dependency_is_pinned():
+    pins = script("pin_versions")
+    versions = pins.pins((ROOT / "constraints.txt").read_text())
+    names = {re.split(r"[\[<>=~; ]", line)[0] for line in pins.requirements(ROOT)}
+
+    assert names - versions.keys() == {"assay-hpvm"}  # of this repository
 
 
 def test_hooks_name_programs_on_the_path():
