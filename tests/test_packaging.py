@@ -17,6 +17,7 @@ import assay
 
 ROOT = Path(__file__).parent.parent
 GITHUB = ROOT / ".github"
+CACHES = ("PIP_CACHE_DIR", "ASSAY_APT_CACHE", "ASSAY_TEST_CACHE")
 
 
 def read_yaml(path: Path):
@@ -144,3 +145,60 @@ def test_the_sample_data_has_its_licences():
 
     names = [str(path.relative_to(ROOT / "tests" / "data")) for path in files]
     assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def workflow(name: str) -> dict:
+    return read_yaml(GITHUB / "workflows" / f"{name}.yml")
+
+
+def commands(job: dict) -> list[str]:
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+@pytest.mark.real("yaml")
+def test_ci_has_a_lint_job_of_its_own_and_runs_the_gate():
+    jobs = workflow("test")["jobs"]
+
+    assert commands(jobs["lint"]) == ["make lint"]
+    assert "needs" not in jobs["lint"]
+    assert ".ci/run" in commands(jobs["test"])
+    assert "make dist" in commands(jobs["dist"])
+    assert (ROOT / ".ci" / "run").read_text().endswith("\nmake test\n")
+
+
+@pytest.mark.real("yaml")
+def test_ci_keeps_downloads_packages_and_native_runtimes_between_jobs():
+    job = workflow("test")["jobs"]["test"]
+    (cache,) = [
+        step["with"] for step in job["steps"] if step.get("uses", "").startswith("actions/cache@")
+    ]
+    folders = {name: job["env"][name] for name in CACHES}
+
+    assert all(folder.startswith(f"{cache['path']}/") for folder in folders.values())
+    assert len(set(folders.values())) == len(CACHES)
+
+
+@pytest.mark.real("yaml")
+def test_a_release_is_published_without_a_token():
+    jobs = workflow("release")["jobs"]
+    uploads = {
+        step["with"]["name"]
+        for step in workflow("test")["jobs"]["dist"]["steps"]
+        if step.get("uses", "").startswith("actions/upload-artifact@")
+    }
+
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert jobs["publish"]["needs"] == "test"
+    assert set(jobs["publish"]["strategy"]["matrix"]["distribution"]) == uploads
+    assert "secrets." not in (GITHUB / "workflows" / "release.yml").read_text()
+
+
+@pytest.mark.parametrize(("tag", "status"), [(assay.__version__, 0), ("9.9.9", 1)])
+def test_a_tag_that_is_not_the_version_is_not_released(tag, status):
+    text = (GITHUB / "workflows" / "release.yml").read_text()
+    command = re.search(r"run: (test .+)", text)[1]
+    variables = {"GITHUB_REF_NAME": f"v{tag}", "PATH": "/usr/bin:/bin"}
+
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, env=variables, check=False)
+
+    assert done.returncode == status
