@@ -48,7 +48,7 @@ def _split(node: OnnxOp, inputs: Inputs) -> list[Array]:
 
 def _constant(node: OnnxOp, inputs: Inputs) -> Any:
     ((name, value),) = node.attributes.items()
-    dtypes = {"value_int": np.int64, "value_ints": np.int64}
+    dtypes: dict[str, Any] = {"value_int": np.int64, "value_ints": np.int64}
     dtypes |= {"value_float": np.float32, "value_floats": np.float32}
     return np.array(value, dtypes.get(name))
 
@@ -64,7 +64,7 @@ def _unsqueeze(node: OnnxOp, inputs: Inputs) -> Array:
     return np.expand_dims(inputs[0], _axes(node, inputs))
 
 
-def _squeeze(node: OnnxOp, inputs: Inputs) -> Array:
+def _squeeze(node: OnnxOp, inputs: Inputs) -> Any:
     return np.squeeze(inputs[0], _axes(node, inputs) or None)
 
 
@@ -111,7 +111,7 @@ def _expand(node: OnnxOp, inputs: Inputs) -> Array:
     return np.broadcast_to(inputs[0], shape)
 
 
-def _divide(node: OnnxOp, inputs: Inputs) -> Array:
+def _divide(node: OnnxOp, inputs: Inputs) -> Any:
     """Of integers, cut toward zero."""
     first, second = inputs
     if not np.issubdtype(first.dtype, np.integer):
