@@ -130,7 +130,7 @@ Weights = Annotated[str | Path, Flag("File of trained weights.", "FILE", flags="
 
 
 def accept_old_keywords(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Accept older keywords, with a DeprecationWarning: `@older_keywords(home="store")`."""
+    """Accept older keywords, with a DeprecationWarning: `@accept_old_keywords(home="store")`."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -126,14 +126,6 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
                 f"latency is set with {self.steps_per_sample} steps per sample.",
                 hint="Latency is the time of one step: leave one of the two out.",
             )
-
-
-def changed_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Parts of a procedure that differ from their defaults."""
-    procedure, defaults = Procedure(**parts), Procedure()
-    return {
-        name: parts[name] for name in parts if getattr(procedure, name) != getattr(defaults, name)
-    }
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,9 +29,14 @@ class Dashboard(NamedTuple):
         import uvicorn
 
         from assay.web.app import application
+        from assay.web.connections import LimitedConnection
 
         config = uvicorn.Config(
-            application(self.store, self.token), log_level="warning", server_header=False
+            application(self.store, self.token),
+            http=LimitedConnection,
+            ws="none",
+            log_level="warning",
+            server_header=False,
         )
         uvicorn.Server(config).run(sockets=[self.socket])
 
