@@ -15,6 +15,9 @@ from assay.native.operations.definition import sizes
 from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.passes.transposes import take_channels_first
 
+# kind of an activation, which is stored in graph files → its name in the runtime, if different
+FUNCTIONS = {"levels": "quantize"}
+
 
 class ModelSource(msgspec.Struct, frozen=True, kw_only=True):
     """A model as source text and the constants it names."""
@@ -130,7 +133,8 @@ class Emitter:
             numbers.pop()
         if post.kind in ("relu", "tanh"):
             return f".{post.kind}({', '.join(numbers)})"
-        return f".then({', '.join([f'Function::{post.kind}', *numbers])})"
+        function = FUNCTIONS.get(post.kind, post.kind)
+        return f".then({', '.join([f'Function::{function}', *numbers])})"
 
     def apply_posts(self, call: str, node: Node, posts: Sequence[ops.Post]) -> str:
         """Posts of a layer that needs a reshape first."""

@@ -1,4 +1,4 @@
-"""A team does every part once, waits for nobody who has not begun, and leaves nothing running."""
+"""A thread pool runs each part once, waits only for started parts, and leaves nothing running."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ RULES += ("unbegun", "sleep", "ending", "throws")
 
 @pytest.fixture(scope="module", params=[SANITIZE_FLAGS, RACES], ids=["memory", "races"])
 def rules(request, tmp_path_factory):
-    """The program of tests/native/team.cpp, which stops at the first thing a sanitizer sees."""
-    program = tmp_path_factory.mktemp("team") / "team"
+    """The program of tests/native/thread_pool.cpp; it stops at the first report of a sanitizer."""
+    program = tmp_path_factory.mktemp("pool") / "pool"
     flags = ["-std=c++17", "-pthread", *request.param, f"-I{RUNTIME}"]
-    source = Path(__file__).with_name("team.cpp")
+    source = Path(__file__).with_name("thread_pool.cpp")
     command = [*toolchain("portable").command, *flags, str(source), "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_team_keeps_its_promise(rule, rules):
+def test_a_thread_pool_keeps_its_promise(rule, rules):
     ended = subprocess.run(
         [str(rules), rule], capture_output=True, text=True, check=False, timeout=120
     )

@@ -1,5 +1,5 @@
-// What is done after a layer, by name. A model's own source needs no more of it than this: how it
-// is computed would make every model take twice as long to compile.
+// Post-ops of a layer, by name. The source of a model includes only this, not their code, which
+// would double its compile time.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ enum class Function {
     erf,
     sin,
     cos,
-    levels,
+    quantize,
     floor,
     ceil,
     round,
@@ -55,15 +55,15 @@ enum class Function {
     atanh,
 };
 
-// Something done to a result before it is written for good.
-struct Post {
+// A function applied to a result before it is stored.
+struct PostOp {
     Function function = Function::relu;
     float alpha = 0;  // relu: slope below 0; elu: scale; clip: the smallest result
     float limit = 0;  // relu: the largest result, 0: none; clip: the largest result
-    // levels: of 256 from alpha to limit, the one that a number is in
+    // quantize: 256 levels from alpha to limit, rounding down
 };
 
-using Posts = std::vector<Post>;
+using PostOps = std::vector<PostOp>;
 
 }  // namespace ASSAY_LEVEL_NAMESPACE
 }  // namespace assay

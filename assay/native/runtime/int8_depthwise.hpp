@@ -2,26 +2,26 @@
 // after channel, so that one instruction multiplies them all for a vector of channels.
 #pragma once
 
-#include "gather.hpp"
-#include "keeping.hpp"
+#include "indirect_tile.hpp"
+#include "output_stage.hpp"
 
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
-struct TapRows {
+struct DepthwiseWeights {
     Buffer<Signed> weights;     // row of the window, channel, tap of the row
     std::vector<float> totals;  // of each filter's weights
 };
 
-class ByteDepthwise : public Step {
+class Int8Depthwise : public Step {
   public:
     static constexpr Size taps = 4;  // of a row of the window, at most
 
-    ByteDepthwise(const Geometry& g, std::shared_ptr<const TapRows> rows, Keeping keeping,
-                  Byte zero, const float* input, float* output)
-        : g_(g), rows_(std::move(rows)), keeping_(std::move(keeping)), zero_(zero),
+    Int8Depthwise(const Geometry& g, std::shared_ptr<const DepthwiseWeights> rows,
+                  OutputStage output_stage, Byte zero, const float* input, float* output)
+        : g_(g), rows_(std::move(rows)), output_stage_(std::move(output_stage)), zero_point_(zero),
           input_(reinterpret_cast<const Byte*>(input)), output_(output),
-          channels_(whole(g.channels)), line_(g.wide * channels_ * taps),
+          channels_(padded_channels(g.channels)), row_size_(g.wide * channels_ * taps),
           ring_((g.window[0] - 1) * g.dilations[0] + 1) {}
 
     static bool fits(const Geometry& g) {
@@ -29,60 +29,62 @@ class ByteDepthwise : public Step {
                g.dilations[1] == 1;
     }
 
-    // Channels as they lie in a row of taps: a whole number of the widest vectors.
-    static Size whole(Size channels) { return (channels + 15) / 16 * 16; }
+    // Channels of a row of taps, padded to the widest vector.
+    static Size padded_channels(Size channels) { return (channels + 15) / 16 * 16; }
 
-    static TapRows weights(const Geometry& g, const float* weight) {
-        const Size all = whole(g.channels), high = g.window[0], wide = g.window[1];
-        TapRows made{Buffer<Signed>(high * all * taps), {}};
+    static DepthwiseWeights pack_weights(const Geometry& g, const float* weight) {
+        const Size all = padded_channels(g.channels), high = g.window[0], wide = g.window[1];
+        DepthwiseWeights result{Buffer<Signed>(high * all * taps), {}};
         for (Size c = 0; c < g.channels; ++c) {
             double total = 0;
             for (Size y = 0; y < high; ++y)
                 for (Size x = 0; x < wide; ++x) {
                     const float each = weight[(c * high + y) * wide + x];
-                    made.weights.data()[(y * all + c) * taps + x] = static_cast<Signed>(each);
+                    result.weights.data()[(y * all + c) * taps + x] = static_cast<Signed>(each);
                     total += each;
                 }
-            made.totals.push_back(static_cast<float>(total));
+            result.totals.push_back(static_cast<float>(total));
         }
-        return made;
+        return result;
     }
 
     const char* name() const override { return "int8-depthwise"; }
-    Size most_parts() const override { return std::max<Size>(1, g_.images * g_.high / 4); }
-    Size scratch() const override { return (ring_ * line_ + bordered() + 3) / 4 + 16; }
+    Size max_parts() const override { return std::max<Size>(1, g_.images * g_.high / 4); }
+    Size scratch() const override { return (ring_ * row_size_ + border_size() + 3) / 4 + 16; }
 
     void run(const Part& part) override {
-        const Range rows = share(g_.images * g_.high, part);
+        const Range rows = partition(g_.images * g_.high, part);
         auto* ring = reinterpret_cast<Byte*>(part.scratch);
-        Size made = 0;  // rows of taps of this image, counted from above its border
+        Size next_row = 0;  // row of taps of this image, counted from its top border
         for (Size row = rows.first; row < rows.last; ++row) {
             const Size image = row / g_.high, y = row % g_.high, top = y * g_.strides[0];
-            if (row == rows.first || y == 0) made = top;
-            for (made = std::max(made, top); made < top + ring_; ++made)
-                lay_out(image, made - g_.pads[0], ring + made % ring_ * line_,
-                        ring + ring_ * line_);
+            if (row == rows.first || y == 0) next_row = top;
+            for (next_row = std::max(next_row, top); next_row < top + ring_; ++next_row)
+                expand_row(image, next_row - g_.pads[0], ring + next_row % ring_ * row_size_,
+                           ring + ring_ * row_size_);
             compute(row, top, ring);
         }
     }
 
   private:
-    Size bordered() const { return (g_.width + g_.pads[1] + g_.pads[3] + taps) * g_.channels + 64; }
+    Size border_size() const {
+        return (g_.width + g_.pads[1] + g_.pads[3] + taps) * g_.channels + 64;
+    }
 
-    // A row of the input, the taps of every output pixel of it side by side.
-    void lay_out(Size image, Size y, Byte* to, Byte* border) const {
-        if (y < 0 || y >= g_.height) return std::memset(to, zero_, bytes(line_)), void();
+    // im2row of one input row: the taps of each output pixel are neighbours.
+    void expand_row(Size image, Size y, Byte* to, Byte* border) const {
+        if (y < 0 || y >= g_.height) return std::memset(to, zero_point_, bytes(row_size_)), void();
         const Size before = g_.pads[1] * g_.channels, row = g_.width * g_.channels;
-        std::memset(border, zero_, bytes(before));
+        std::memset(border, zero_point_, bytes(before));
         std::memcpy(border + before, input_ + (image * g_.height + y) * row, bytes(row));
-        std::memset(border + before + row, zero_, bytes((g_.pads[3] + taps) * g_.channels));
+        std::memset(border + before + row, zero_point_, bytes((g_.pads[3] + taps) * g_.channels));
         for (Size x = 0; x < g_.wide; ++x, to += channels_ * taps)
             for (Size c = 0; c < channels_; c += 16)
-                side_by_side(border + x * g_.strides[1] * g_.channels + c, to + c * taps);
+                interleave(border + x * g_.strides[1] * g_.channels + c, to + c * taps);
     }
 
     // Of sixteen channels, four pixels: a channel's four numbers one after the other.
-    ASSAY_INLINE void side_by_side(const Byte* from, Byte* to) const {
+    ASSAY_INLINE void interleave(const Byte* from, Byte* to) const {
 #if defined(__AVX512BW__)
         const auto pixel = [&](Size x) {
             return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + x * g_.channels));
@@ -105,7 +107,7 @@ class ByteDepthwise : public Step {
     void compute(Size row, Size top, const Byte* ring) const {
         std::vector<const Byte*> from;  // a row of taps for each row of the window
         for (Size y = 0; y < g_.window[0]; ++y)
-            from.push_back(ring + (top + y * g_.dilations[0]) % ring_ * line_);
+            from.push_back(ring + (top + y * g_.dilations[0]) % ring_ * row_size_);
         for (Size c = 0; c < g_.channels; c += lanes) {
             if (g_.window[0] == 3) pixels<3>(row, c, from.data());
             else pixels<0>(row, c, from.data());
@@ -118,26 +120,27 @@ class ByteDepthwise : public Step {
         const Size count = high ? high : g_.window[0], left = g_.channels - c;
         const Signed* weight = rows_->weights.data() + c * taps;
         Size at = row * g_.wide * g_.channels + c;
-        for (Size place = c * taps; place < line_; place += channels_ * taps, at += g_.channels) {
-            Whole sum{};
+        for (Size tap = c * taps; tap < row_size_; tap += channels_ * taps, at += g_.channels) {
+            IntVector sum{};
             for (Size y = 0; y < count; ++y) {
-                Whole value;
-                std::memcpy(&value, from[y] + place, sizeof value);
-                sum = added(sum, value, row_of(weight + y * channels_ * taps, std::int32_t{}));
+                IntVector value;
+                std::memcpy(&value, from[y] + tap, sizeof value);
+                sum = multiply_add(sum, value,
+                                   load_weights(weight + y * channels_ * taps, std::int32_t{}));
             }
-            keeping_.write(__builtin_convertvector(sum, Vector), c, output_, at, left);
+            output_stage_.write(__builtin_convertvector(sum, Vector), c, output_, at, left);
         }
     }
 
     static std::size_t bytes(Size count) { return static_cast<std::size_t>(count); }
 
     Geometry g_;
-    std::shared_ptr<const TapRows> rows_;
-    Keeping keeping_;
-    Byte zero_;
+    std::shared_ptr<const DepthwiseWeights> rows_;
+    OutputStage output_stage_;
+    Byte zero_point_;
     const Byte* input_;
     float* output_;
-    Size channels_, line_, ring_;
+    Size channels_, row_size_, ring_;
 };
 
 }  // namespace ASSAY_LEVEL_NAMESPACE
