@@ -35,7 +35,7 @@ BASELINE: dict[str, dict[str, int]] = {
     "cli": {"function": 1, "parameter": 1, "variable": 14},
     "commands": {"parameter": 3, "variable": 82},
     "compat": {"function": 4, "parameter": 7, "variable": 28},
-    "native": {"function": 9, "variable": 50},
+    "native": {"function": 9, "variable": 25},
     "platforms": {"variable": 1},
     "stats": {"constant": 2, "function": 4, "variable": 16},
     "web": {"constant": 1, "variable": 2},

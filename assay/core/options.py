@@ -99,7 +99,7 @@ Columns = Annotated[
     ),
 ]
 Label = Annotated[str, Flag("Name to find the results by.")]
-Cold = Annotated[bool, Flag("Share nothing compiled between the processes of a case.")]
+Cold = Annotated[bool, Flag("Disable the compilation cache shared between processes.")]
 Communication = Annotated[
     bool,
     Flag("Then profile 5 steps, for the share of communication between several devices."),
@@ -130,7 +130,7 @@ Weights = Annotated[str | Path, Flag("File of trained weights.", "FILE", flags="
 
 
 def accept_old_keywords(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Accept older keywords, with a DeprecationWarning: `@older_keywords(home="store")`."""
+    """Accept older keywords, with a DeprecationWarning: `@accept_old_keywords(home="store")`."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

@@ -59,18 +59,27 @@ def axes(values: Axes | None, what: str) -> dict[str, Sequence[Value]]:
 
 def procedure(chosen: Procedure | None, parts: Mapping[str, Any]) -> Procedure:
     """A Procedure, or one from its fields, for cases that are not compared."""
-    if chosen is not None and parts:
-        raise UsageError(
-            f"Both procedure and {', '.join(parts)} were given.",
-            hint=f"Put it into the procedure: Procedure({', '.join(parts)}=…).",
-        )
-    result = Procedure(**parts) if chosen is None else chosen
+    result = Procedure(**parts)
+    if chosen is not None:
+        if names := _changed_fields(result):
+            raise UsageError(
+                f"Both procedure and {', '.join(names)} were given.",
+                hint=f"Put it into the procedure: Procedure({', '.join(names)}=…).",
+            )
+        result = chosen
     if result.metric:
         raise UsageError(
             f"metric is '{result.metric}', but here all metrics are measured.",
             hint="assay.ab and assay.race take the metric to compare.",
         )
     return result
+
+
+def _changed_fields(procedure: Procedure) -> list[str]:
+    """Those that differ from their defaults."""
+    default = Procedure()
+    fields = procedure.__struct_fields__
+    return [name for name in fields if getattr(procedure, name) != getattr(default, name)]
 
 
 def _values(name: str, value: Value | Iterable[Value]) -> Sequence[Value]:

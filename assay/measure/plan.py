@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -314,7 +313,6 @@ def make_plan(
     tags: Mapping[str, str] | None = None,
     first: int = 0,
     trust: bool = False,
-    **parts: Any,
 ) -> Plan:
     """The checked plan of `run`.
 
@@ -326,7 +324,7 @@ def make_plan(
     evaluation = suite_evaluation(suite, first)
     return Plan(
         cases=prepare_for_evaluation(complete, options or ()) if evaluation else complete,
-        procedure=inputs.procedure(procedure, parts),
+        procedure=inputs.procedure(procedure, {}),
         evaluation=evaluation,
         label=label,
         tags=safe_tags(dict(tags or {})),

@@ -29,7 +29,7 @@ def apply_activation(op: ActivationOp, values: Array) -> Array:
     if op.kind == "clip":
         return np.asarray(np.clip(values, *map(values.dtype.type, (op.alpha, op.limit))))
     if op.kind == "levels":
-        return _levels(values, np.float32(op.alpha), np.float32(op.limit))
+        return _quantize(values, np.float32(op.alpha), np.float32(op.limit))
     return _PLAIN[op.kind](values).astype(values.dtype)
 
 
@@ -39,7 +39,7 @@ def _relu(values: Array, alpha: float) -> Array:
     return np.where(values > 0, values, values * values.dtype.type(alpha))
 
 
-def _levels(values: Array, low: np.float32, high: np.float32) -> Array:
+def _quantize(values: Array, low: np.float32, high: np.float32) -> Array:
     """In float32 as the runtime: the last bit can decide which level a number has."""
     steps = np.nan_to_num((values.astype(np.float32) - low) * (np.float32(256) / (high - low)))
     result: Array = np.floor(np.clip(steps, 0, 255)) * ((high - low) / np.float32(256)) + low

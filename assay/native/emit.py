@@ -15,6 +15,9 @@ from assay.native.operations.definition import sizes
 from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.passes.transposes import take_channels_first
 
+# kind of an activation, which is stored in graph files → its name in the runtime, if different
+FUNCTIONS = {"levels": "quantize"}
+
 
 class ModelSource(msgspec.Struct, frozen=True, kw_only=True):
     """A model as source text and the constants it names."""
@@ -57,8 +60,10 @@ class Emitter:
         for value in self.graph.inputs:
             kind = "image" if value.layout else "input"
             variable = self._variable(value.name)
-            whole = ".whole()" if value.dtype == "int32" else ""
-            self.lines.append(f"const Value {variable} = net.{kind}({sizes(value.shape)}){whole};")
+            integers = ".int32()" if value.dtype == "int32" else ""
+            self.lines.append(
+                f"const Value {variable} = net.{kind}({sizes(value.shape)}){integers};"
+            )
             self.layers.append(value.name)
         for node in self.graph.nodes:
             self._add(node)
@@ -82,7 +87,7 @@ class Emitter:
         variable = self._variable(node.output)
         call = definition_of(node.op).emit(node.op, self, node)
         if node.dtype == "uint8":
-            call += f".bytes({float(node.scale)!r}f, {node.zero}.0f)"
+            call += f".quantize({float(node.scale)!r}f, {node.zero}.0f)"
         self.lines.append(f"const Value {variable} = {call};")
         self.layers += [node.name] * call.count("net.")
 
@@ -112,7 +117,7 @@ class Emitter:
         return self.shapes[node.inputs[0]]
 
     def forced_kernel(self, node: Node) -> str:
-        return f".by({json.dumps(node.kernel)})" if node.kernel else ""
+        return f".kernel({json.dumps(node.kernel)})" if node.kernel else ""
 
     def bias(self, name: str) -> str:
         return f", {self.constant(name)}" if name else ""
@@ -130,7 +135,8 @@ class Emitter:
             numbers.pop()
         if post.kind in ("relu", "tanh"):
             return f".{post.kind}({', '.join(numbers)})"
-        return f".then({', '.join([f'Function::{post.kind}', *numbers])})"
+        function = FUNCTIONS.get(post.kind, post.kind)
+        return f".then({', '.join([f'Function::{function}', *numbers])})"
 
     def apply_posts(self, call: str, node: Node, posts: Sequence[ops.Post]) -> str:
         """Posts of a layer that needs a reshape first."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from http.cookies import SimpleCookie
+import re
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,15 +24,22 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 COOKIE = "assay_token"
+HOST_HEADER = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{1,5})?")
 
 
 def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_loopback_header(host: str) -> bool:
+    """Whether the value of a Host header, with or without a port, names this machine."""
+    match = HOST_HEADER.fullmatch(host)
+    return match is not None and is_loopback(match["address"] or match["name"])
 
 
 class Guard:
@@ -61,16 +69,15 @@ class Guard:
             return PlainTextResponse("The dashboard only reads.", 405)
         headers = Headers(scope=scope)
         if not self.token:
-            host = headers.get("host", "").rpartition("]")[0] or headers.get("host", "")
-            name = host.strip("[") if "[" in host else host.partition(":")[0]
-            return None if is_loopback(name) else PlainTextResponse("Unknown host.", 421)
+            known = is_loopback_header(headers.get("host", ""))
+            return None if known else PlainTextResponse("Unknown host.", 421)
         return self._token_refusal(scope, headers)
 
     def _token_refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        cookies = SimpleCookie(headers.get("cookie", ""))
+        cookies = cookie_parser(headers.get("cookie", ""))
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        tokens = [bearer, cookies[COOKIE].value if COOKIE in cookies else ""]
+        tokens = [bearer, cookies.get(COOKIE, "")]
         if any(self._is_token(text) for text in tokens):
             return None
         if not any(name == "token" and self._is_token(value) for name, value in query):

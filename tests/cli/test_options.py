@@ -1,8 +1,7 @@
-"""Options that commands share: how their texts are read, and where they speak."""
+"""How the texts of options are read, and where messages go."""
 
 from __future__ import annotations
 
-import click
 import pytest
 
 from assay.cli import options
@@ -53,15 +52,6 @@ def test_what_is_said_goes_to_standard_error(capsys):
 
     out, err = capsys.readouterr()
     assert (out, err) == ("", "one\ntwo\n")
-
-
-def test_several_options_are_one_decorator_that_keeps_their_order():
-    @click.command()
-    @options.compose(click.option("--first"), click.option("--second"))
-    def command(first, second):
-        pass
-
-    assert [parameter.name for parameter in command.params] == ["first", "second"]
 
 
 @pytest.mark.parametrize("written", ["", "=True", "=true", "=1", "=False", "=false", "=0"])

@@ -30,7 +30,7 @@ def test_a_copy_is_counted_and_repeated_for_nothing(assay, keep, home, tmp_path)
         (
             ("--store", "a", "list", "results", "--home", "b"),
             2,
-            "A store was given before the verb",
+            "one before the command and another after it",
         ),
     ],
 )

@@ -32,6 +32,7 @@ from tests.faults.archives import archive_fault
 from tests.faults.claims import broken
 from tests.faults.mutations import mutated, replaced
 from tests.faults.world import ESCAPE, ROOT, SECRET, World, in_time
+from tests.needs import with_needs
 
 SECONDS = {"short": 12.0, "long": 1200.0}  # of each kind
 GOLDEN = ROOT / "tests" / "golden" / "runs"
@@ -57,7 +58,9 @@ Fault = Callable[[World, Random], list[str]]
 
 
 @pytest.mark.parametrize("length", ["short", pytest.param("long", marks=pytest.mark.long)])
-@pytest.mark.parametrize("kind", ["process", "folder", "file", "archive"])
+@pytest.mark.parametrize(
+    "kind", with_needs(["process", "folder", "file", "archive"], {"file": ("h5py",)})
+)
 @pytest.mark.timeout(4 * SECONDS["long"])
 def test_the_claims_hold_after_every_fault(kind, length, tmp_path, capsys):
     """So many seconds of faults, each in a world of its own."""

@@ -211,7 +211,7 @@ def test_an_ending_in_any_phase_is_the_status_and_what_follows_does_nothing(coun
     worker = FakeWorker(noisy(0), dies_after=count)
     one = FakeCase(worker, Procedure(samples=5))
 
-    with pytest.raises(EndingError, match="told to crash"):
+    with pytest.raises(EndingError, match="asked to crash"):
         one.measure()
 
     assert one.status == "crashed"

@@ -104,7 +104,7 @@ def test_self_timed_session_tells_its_own_samples():
 
 
 def test_crash_is_not_hidden():
-    with pytest.raises(EndingError, match="told to crash"):
+    with pytest.raises(EndingError, match="asked to crash"):
         run(FakeWorker(dies_after=4))
 
 

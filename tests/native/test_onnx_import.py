@@ -102,6 +102,7 @@ HELD = {
     "apart": np.array([-1, 2, 3], np.int64),
     "threefold": np.array([1, 2, 3, 4], np.int64),
     "narrower": np.array([1, 1, 1, 0.75], np.float32),
+    "unevenly": np.array([[0, -1], [1, -1]]),
     "which of": np.array([[3], [1]], np.int64),
 }
 NETS = {
@@ -190,6 +191,10 @@ NETS = {
     "smaller": one(
         "Resize", "", "narrower", mode="cubic", coordinate_transformation_mode="align_corners"
     ),
+    "smaller, nearest": one("Resize", "", "narrower", mode="nearest"),
+    "rows by vector": one("MatMul", "last"),
+    "log of softmax": one("LogSoftmax", axis=2),
+    "apart": one("Gather", "unevenly", axis=3),
     "known, smoother": [
         ("Resize", ["w", "", "scales"], ["table"], {"mode": "linear"}),
         ("ReduceSum", ["table", "axes"], ["sums"], {"keepdims": 0}),
@@ -332,11 +337,16 @@ def test_whole_numbers_are_looked_up(tmp_path):
         (one("LogSoftmax", axis=0), "axis 0 is the batch"),
         (one("Transpose", perm=[1, 0, 2, 3]), "a Transpose that cannot be compiled: the batch"),
         (one("Conv", "x"), "its input 'x' is computed, not known"),
-        (one("Pad", "pads", mode="reflect"), "only zeros"),
-        (one("Resize", "", "scales", mode="linear", antialias=1), "an option that is not known"),
-        (one("Resize", "", "narrower", mode="nearest"), "it scales by"),
-        (one("Cast", to=7), "it casts to ONNX's type 7"),
-        (one("CumSum", "one"), "only whole numbers"),
+        (
+            one("Pad", "pads", mode="reflect"),
+            "its attribute 'mode' is 'reflect'; supported: constant",
+        ),
+        (
+            one("Resize", "", "scales", mode="linear", antialias=1),
+            "attribute 'antialias' is 1; sup",
+        ),
+        (one("Cast", to=7), "it casts computed float32 to int64"),
+        (one("CumSum", "one"), "only integers can be added up"),
         (
             [("Reshape", ["x", "rows"], ["r"], {}), ("Softmax", ["r"], ["y"], {"axis": 0})],
             "a Softmax that cannot be compiled: axis 0 is the batch",

@@ -9,7 +9,7 @@ from assay.core.errors import UsageError
 from assay.native import ops, reference
 from assay.native.activations import apply_activation
 from assay.native.knobs.apply import apply_knobs
-from assay.native.knobs.simulated import NOISE, levels, skip_mask
+from assay.native.knobs.simulated import NOISE, quantize, skip_mask
 from assay.native.knobs.table import KNOBS, available_knobs
 from assay.native.passes.pipeline import optimize
 from tests.native.knob_cases import both, items_for
@@ -41,7 +41,7 @@ def test_a_number_becomes_the_lower_end_of_its_level():
 def test_a_range_leaves_out_what_is_far():
     values = np.append(np.linspace(0, 1, 10_000), 1000).astype(np.float32)
 
-    found = levels(values)
+    found = quantize(values)
 
     assert 0 <= found.alpha < 0.002 and 0.99 < found.limit < 1.01
 

@@ -195,7 +195,7 @@ def _files(folder: Path) -> dict[str, bytes]:
             UsageError,
             "is not the location of a database",
         ),
-        ("postgresql://host/db?password={password}&nonsense=1", UsageError, "is no place"),
+        ("postgresql://host/db?password={password}&nonsense=1", UsageError, "is not the location"),
         ("{elsewhere}", StoreError, "does not exist"),
         ("{wrong}", StoreError, "password authentication failed"),
         ("postgresq://host/assay", UsageError, "There is no store named 'postgresq'"),

@@ -234,6 +234,34 @@ def test_a_foreign_host_name_is_refused(home):
     assert client.get("/").status_code == 421
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "[::1].evil.example",
+        "[::1]evil.example",
+        "localhost:1@evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "localhost:x",
+        "",
+    ],
+)
+def test_a_host_header_that_only_resembles_loopback_is_refused(host, home):
+    client = web_client(home)
+
+    assert client.get("/", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("cookie", ["a/b=1", "a b=1; =", ";;;", 'x="', "assay_token"])
+def test_a_malformed_cookie_is_ignored(cookie, home):
+    client = web_client(home, token="secret", base_url="http://example.org")
+
+    assert client.get("/", headers={"cookie": cookie}).status_code == 401
+    both = {"cookie": f"{cookie}; assay_token=secret"}
+    assert client.get("/", headers=both).status_code == 200
+
+
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000"])
 def test_names_of_this_machine_are_answered(host, home):
     client = web_client(home, base_url="http://127.0.0.1")

@@ -27,7 +27,7 @@ from assay.core.options import (
     accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Procedure, Result, changed_parts
+from assay.core.records import Procedure, Result
 
 
 @accept_old_keywords(home="store")
@@ -198,6 +198,7 @@ def run(
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
+    from assay.measure import inputs
     from assay.measure.from_object import case_from_kwargs
     from assay.measure.plan import make_plan
     from assay.measure.recorder import run_cases
@@ -221,12 +222,11 @@ def run(
         backends=backends,
         params=params,
         options=options,
-        procedure=procedure,
+        procedure=inputs.procedure(procedure, parts),
         label=label,
         tags=tags,
         first=first,
         trust=trust,
-        **changed_parts(parts),
     )
     return RunResults(run_cases(plan, store, progress, machines))
 

@@ -23,7 +23,7 @@ from assay.core.options import (
     accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Case, Plan, Procedure, Query, changed_parts
+from assay.core.records import Case, Plan, Procedure, Query
 from assay.core.settings import Home
 from assay.measure import inputs as forms
 from assay.measure import plan as planning
@@ -65,7 +65,7 @@ def scale(
     >>> for point in assay.scale("resnet50@jax", devices=(1, 2)):
     ...     print(point.devices, point.throughput, point.efficiency)
     """
-    parts = {
+    parts: dict[str, Any] = {
         "budget": budget,
         "target": target,
         "timeout": timeout,
@@ -76,8 +76,8 @@ def scale(
         "cold": cold,
         "communication": communication,
     }
-    changed = changed_parts(parts)
-    plan = make_scale_plan(case, devices, strong, procedure, trust, label, tags, **changed)
+    procedure = forms.procedure(procedure, parts)
+    plan = make_scale_plan(case, devices, strong, procedure, trust, label, tags)
     return scaling_points(list(run_cases(plan, store, progress)))
 
 
@@ -89,7 +89,6 @@ def make_scale_plan(
     trust: bool = False,
     label: str = "",
     tags: Mapping[str, str] | None = None,
-    **parts: Any,
 ) -> Plan:
     """What `scale` is going to measure, checked."""
     if not devices or min(devices) < 1 or len(set(devices)) < len(devices):
@@ -105,7 +104,7 @@ def make_scale_plan(
         )
     return Plan(
         cases=tuple(_on_devices(given, count, strong) for count in devices),
-        procedure=forms.procedure(procedure, parts),
+        procedure=forms.procedure(procedure, {}),
         label=label,
         tags={**safe_tags(dict(tags or {})), "scaling": "strong" if strong else "weak"},
         verb="scale",

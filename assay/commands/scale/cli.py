@@ -12,12 +12,13 @@ from assay.commands.scale import api
 from assay.commands.scale.view import output
 from assay.core.errors import UsageError
 from assay.core.options import Argument, Flag, Format
+from assay.measure import inputs
 from assay.measure.recorder import resume_cases, run_cases
 
 
 @click_command(
     api.scale,
-    without=("store",),
+    without=("store", "budget", "timeout", "processes", "communication"),
     epilog="""\b
 Examples:
   assay scale resnet50@torch --devices 1,2,4
@@ -32,6 +33,10 @@ def command(
     *,
     devices: Annotated[str, Flag("How many.", "A,B")] = "1,2,4",
     resume: Annotated[str, Flag("Continue an interrupted one.", "RUN", complete="runs")] = "",
+    budget: str,
+    timeout: str,
+    processes: int,
+    communication: bool,
     store: str | None,
     format: Format = "text",
 ) -> int:
@@ -50,7 +55,9 @@ def command(
     if resume:
         results = resume_cases(resume, "scale", store, line)
     else:
-        plan = api.make_scale_plan(case, _numbers(devices), **keywords)
+        parts = {"budget": budget, "timeout": timeout, "processes": processes}
+        procedure = inputs.procedure(None, {**parts, "communication": communication})
+        plan = api.make_scale_plan(case, _numbers(devices), procedure=procedure, **keywords)
         results = run_cases(plan, store, line)
     run = resume
     for reading in results:

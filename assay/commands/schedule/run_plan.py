@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -28,6 +27,7 @@ from assay.core.units import seconds
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import parse
 from assay.formats.perfzero.setup import downloads, repositories
+from assay.measure import inputs
 from assay.measure.git import check_out
 from assay.measure.plan import make_plan
 from assay.measure.recorder import run_cases
@@ -216,7 +216,7 @@ def _run_check(plan: PlanFile, every: str) -> tuple[str, ...]:
 
 
 def _cases(plan: PlanFile) -> Plan | None:
-    part, procedure = plan.run, dict[str, Any](plan.procedure)
+    part = plan.run
     if part is None:
         return None
     return make_plan(
@@ -229,7 +229,7 @@ def _cases(plan: PlanFile) -> Plan | None:
         trust=part.trust,
         label=plan.label,
         tags=plan.tags,
-        **procedure,
+        procedure=inputs.procedure(None, plan.procedure),
     )
 
 

@@ -81,7 +81,7 @@ def script(
     old.check_name(name, ("run", "test"))
     request = old.read_words(name, words)
     line = ProgressLine()
-    outcome = old.carried_out(request, old.engine_for(keras_backend), store, line)
+    outcome = old.run_request(request, old.engine_for(keras_backend), store, line)
     line.done(outcome.result)
     printing.put(*old.lines(outcome.result))
     accuracy = old.percent(outcome.result)

@@ -57,7 +57,7 @@ def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
     if not words or words[0] not in MODES:
         answer = f"'{words[0]}' stands" if words else "Nothing stands"
         wanted = f"{answer} where HPVM's scripts take {', '.join(MODES)}."
-        raise UsageError(wanted, hint=_meant(words[0] if words else "", MODES))
+        raise UsageError(wanted, hint=_suggest(words[0] if words else "", MODES))
     order = (FRONTEND, *COMPILING)
     rest = words[1:]
     for place, word in enumerate(rest):
@@ -78,11 +78,11 @@ def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
 def _out_of_place(word: str) -> UsageError:
     return UsageError(
         f"'{word}' is no word of HPVM's scripts in that place.",
-        hint=_meant(word, (FRONTEND, *COMPILING, DUMP)),
+        hint=_suggest(word, (FRONTEND, *COMPILING, DUMP)),
     )
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def _suggest(word: str, known: Iterable[str]) -> str:
     near = nearest_name(word, known, likeness=0.75)
     return f"Did you mean {near}? {USAGE}" if near not in ("", word) else USAGE
 
@@ -105,7 +105,7 @@ def engine_for(asked: str) -> str:
     return "tensorflow" if here else installed_engine() or "tensorflow"
 
 
-def carried_out(
+def run_request(
     request: HpvmRequest, engine: str, store: Home, progress: ProgressCallback
 ) -> HpvmOutcome:
     """The model trained or loaded, and evaluated on the test images; then what else was asked."""

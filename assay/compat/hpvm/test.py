@@ -84,7 +84,7 @@ def _tested(workload: AccuracyWorkload, mode: str, engine: str, store: Home) -> 
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-test-") as folder:
         os.chdir(folder)
         try:
-            outcome = scripts.carried_out(request, engine, store, ignore)
+            outcome = scripts.run_request(request, engine, store, ignore)
             if not outcome.written:
                 return TestedNet(**facts, problem=outcome.result.reason)  # type: ignore[arg-type]
             ran = execute(Path(folder) / outcome.written[1], (), folder)

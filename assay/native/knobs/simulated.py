@@ -33,7 +33,7 @@ NOISE = (0.75, 0.64, 0.336, 0.21, 0.168, 0.14, 0.11, 0.0784)
 CUT = 0.1  # percent clipped at each end of a range, as in HPVM
 
 
-def levels(values: Array) -> ActivationOp:
+def quantize(values: Array) -> ActivationOp:
     """Quantization to 256 levels over a percentile range of these values."""
     low, high = (float(np.float32(bound)) for bound in np.percentile(values, (CUT, 100 - CUT)))
     return ActivationOp("levels", low, high if high > low else low + 1)
@@ -53,18 +53,18 @@ def promise(
     for part in ("weight", "bias"):
         if constant := getattr(op, part):
             name, array = f"{node.name}/swing{swing}/{part}", graph.constants[constant]
-            constants[name] = _quantize_levels(array)
+            constants[name] = _quantize_array(array)
             op = msgspec.structs.replace(op, **{part: name})
     name = unused_name(f"{node.name}/swing{swing}", graph)
     noise = f"{name}/noise"
     constants[noise] = _noise(node.name, swing, values[node.input].shape[1:])
     layer = msgspec.structs.replace(node, op=op, inputs=(f"{name}/noisy", *node.inputs[1:]))
     return [
-        _node(f"{name}/levels", levels(values[node.input]), node.input),
+        _node(f"{name}/levels", quantize(values[node.input]), node.input),
         _node(noise, ConstantOp(noise)),
         _node(f"{name}/noisy", BinaryOp("multiply"), f"{name}/levels", noise),
         msgspec.structs.replace(layer, output=f"{name}/exact"),
-        _node(node.output, levels(values[node.output]), f"{name}/exact"),
+        _node(node.output, quantize(values[node.output]), f"{name}/exact"),
     ]
 
 
@@ -99,8 +99,8 @@ def skip_mask(count: int, share: float) -> Array:
     return mask if count > 1 else np.zeros(1, bool)
 
 
-def _quantize_levels(array: Array) -> Array:
-    return apply_activation(levels(array), array)
+def _quantize_array(array: Array) -> Array:
+    return apply_activation(quantize(array), array)
 
 
 def _noise(layer: str, swing: int, shape: tuple[int, ...]) -> Array:

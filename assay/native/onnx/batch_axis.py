@@ -22,6 +22,7 @@ _BY_AXES = {"Unsqueeze": 1, "Squeeze": 1, "Slice": 3}  # which input has them, w
 _BY_AXES |= {f"Reduce{name}": 1 for name in ("Mean", "Sum", "Max", "Min", "L2", "SumSquare")}
 _SAME = "Identity Dropout Cast Relu LeakyRelu Elu Selu Gelu HardSigmoid Clip Tanh Sigmoid Softplus "
 _SAME += "Softsign HardSwish Mish Exp Log Sqrt Abs Neg Reciprocal Erf Sin Cos Add Sum Mean Sub Mul "
+_SAME += "Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Floor Ceil Round Sign "
 _SAME += (
     "Div Max Min Pow Where Gemm MatMul Equal Less LessOrEqual Greater GreaterOrEqual Not And Or"
 )
@@ -87,7 +88,7 @@ def _turned(node: OnnxOp, place: BatchPlace, rank: int) -> tuple[OnnxOp, BatchPl
 
 def _along_axis(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[OnnxOp, BatchPlace]:
     rank = _rank(model, next(name for name in node.inputs if name in model.values), place)
-    old = "Softmax" in node.kind and model.model.opset < 13
+    old = "Softmax" in node.kind and node.opset < 13
     told = node.attributes.get("axis", 1 if old else _USUAL_AXIS.get(node.kind, -1)) % rank
     if (old or node.kind == "LayerNormalization") and place.axis > told:
         raise refused(node, f"the batch is among the axes from {told} on")

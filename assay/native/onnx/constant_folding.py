@@ -1,4 +1,4 @@
-"""ONNX operations on known numbers, computed while the file is read: shapes, mostly."""
+"""ONNX operations on known values, computed while the file is read: shapes, mostly."""
 
 from __future__ import annotations
 
@@ -14,176 +14,248 @@ from assay.native.onnx.model import DTYPES, OnnxOp
 # The batch in a shape that is computed from a value's: a number that no real size is.
 BATCH = 1_000_003
 
-Fold = Callable[[OnnxOp, list[Array]], Any]
+Inputs = list[Any]  # arrays; None for an input that is left out
+Fold = Callable[[OnnxOp, Inputs], Any]
 
 
-def folded(node: OnnxOp, inputs: list[Array]) -> list[Array] | None:
+def folded(node: OnnxOp, inputs: Inputs) -> list[Array] | None:
     """The node's outputs, where all its inputs are known; None for what is not folded."""
     if node.kind == "Split":
         return _split(node, inputs)
-    how = FOLDS.get(node.kind)
-    found = how(node, inputs) if how else None
-    return None if found is None else [np.asarray(found)]
+    fold = FOLDS.get(node.kind)
+    with np.errstate(all="ignore"):
+        result = fold(node, inputs) if fold else None
+    return None if result is None else [np.asarray(result)]
 
 
-def _split(node: OnnxOp, inputs: list[Array]) -> list[Array]:
+def _optional(inputs: Inputs, number: int) -> Any:
+    return inputs[number] if number < len(inputs) else None
+
+
+def split_sizes(size: int, count: int) -> list[int]:
+    """Equal parts, of which the last is smaller where they do not fit."""
+    part = -(-size // count)
+    return [min(part, max(size - part * number, 0)) for number in range(count)]
+
+
+def _split(node: OnnxOp, inputs: Inputs) -> list[Array]:
     axis = node.attributes.get("axis", 0)
-    sizes = inputs[1] if len(inputs) > 1 else node.attributes.get("split")
-    where: Any = len(node.outputs) if sizes is None else np.cumsum(sizes)[:-1]
-    return list(np.array_split(inputs[0], where, axis))
+    sizes = _optional(inputs, 1)
+    sizes = node.attributes.get("split") if sizes is None else sizes
+    sizes = split_sizes(inputs[0].shape[axis], len(node.outputs)) if sizes is None else sizes
+    return list(np.split(inputs[0], np.cumsum(sizes)[:-1], axis))
 
 
-def _constant(node: OnnxOp, inputs: list[Array]) -> Any:
-    (held,) = node.attributes.values()
-    if isinstance(held, float):
-        return np.float32(held)
-    whole = isinstance(held, tuple) and all(isinstance(each, int) for each in held)
-    return np.array(held, np.int64 if whole or isinstance(held, int) else None)
+def _constant(node: OnnxOp, inputs: Inputs) -> Any:
+    ((name, value),) = node.attributes.items()
+    dtypes: dict[str, Any] = {"value_int": np.int64, "value_ints": np.int64}
+    dtypes |= {"value_float": np.float32, "value_floats": np.float32}
+    return np.array(value, dtypes.get(name))
 
 
-def _axes(node: OnnxOp, inputs: list[Array]) -> tuple[int, ...]:
-    told = inputs[1] if len(inputs) > 1 else node.attributes.get("axes", ())
-    return tuple(int(axis) for axis in np.ravel(told))
+def _axes(node: OnnxOp, inputs: Inputs) -> tuple[int, ...]:
+    axes = _optional(inputs, 1)
+    return tuple(
+        int(axis) for axis in np.ravel(node.attributes.get("axes", ()) if axes is None else axes)
+    )
 
 
-def _unsqueeze(node: OnnxOp, inputs: list[Array]) -> Array:
+def _unsqueeze(node: OnnxOp, inputs: Inputs) -> Array:
     return np.expand_dims(inputs[0], _axes(node, inputs))
 
 
-def _squeeze(node: OnnxOp, inputs: list[Array]) -> Array:
+def _squeeze(node: OnnxOp, inputs: Inputs) -> Any:
     return np.squeeze(inputs[0], _axes(node, inputs) or None)
 
 
-def _slice(node: OnnxOp, inputs: list[Array]) -> Array:
-    values, *rest = inputs
-    if not rest:
-        rest = [np.array(node.attributes[name]) for name in ("starts", "ends")]
-        rest += [np.array(node.attributes["axes"])] if "axes" in node.attributes else []
-    starts, ends = rest[:2]
-    axes = rest[2] if len(rest) > 2 else np.arange(len(starts))
-    steps = rest[3] if len(rest) > 3 else np.ones(len(starts), np.int64)
+def _slice(node: OnnxOp, inputs: Inputs) -> Array:
+    values = inputs[0]
+    parts: list[Any] = [
+        node.attributes.get(name) if node.opset < 10 else _optional(inputs, number)
+        for number, name in enumerate(("starts", "ends", "axes"), 1)
+    ]
+    starts, ends, axes = parts
+    axes = range(len(starts)) if axes is None else axes
+    steps = _optional(inputs, 4)
+    steps = [1] * len(starts) if steps is None else steps
     keys = [slice(None)] * values.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        last: int | None = int(end)
-        if step < 0 and end < -values.shape[axis]:
-            last = None
-        keys[int(axis)] = slice(int(start), last, int(step))
-    return values[tuple(keys)]
+        keys[int(axis)] = slice_of(values.shape[int(axis)], int(start), int(end), int(step))
+    return np.asarray(values[tuple(keys)])
 
 
-def _reshape(node: OnnxOp, inputs: list[Array]) -> Array:
-    shape = [size or inputs[0].shape[at] for at, size in enumerate(inputs[1].tolist())]
-    return inputs[0].reshape(shape)
+def slice_of(size: int, start: int, end: int, step: int) -> slice:
+    """ONNX's slice as one of Python: an end before the first number is no number from the back."""
+    return slice(start, None if step < 0 and end < -size else end, step)
 
 
-def _filled(node: OnnxOp, inputs: list[Array]) -> Array:
+def _reshape(node: OnnxOp, inputs: Inputs) -> Array:
+    values, shape = inputs[0], inputs[1].tolist()
+    if not node.attributes.get("allowzero", 0):
+        shape = [size or values.shape[axis] for axis, size in enumerate(shape)]
+    return np.asarray(values.reshape(shape))
+
+
+def _constant_of_shape(node: OnnxOp, inputs: Inputs) -> Array:
     value = node.attributes.get("value", np.zeros(1, np.float32))
-    return np.full(_of_one(inputs[0]), value.ravel()[0], value.dtype)
+    return np.full(_batch_of_one(inputs[0]), value.ravel()[0], value.dtype)
 
 
-def _of_one(shape: Array) -> tuple[int, ...]:
+def _batch_of_one(shape: Array) -> tuple[int, ...]:
     """What is the same for every item is known once: a batch of one fits any other."""
     return tuple(1 if size == BATCH else int(size) for size in shape)
 
 
-def _divided(node: OnnxOp, inputs: list[Array]) -> Array:
+def _expand(node: OnnxOp, inputs: Inputs) -> Array:
+    shape = np.broadcast_shapes(inputs[0].shape, _batch_of_one(inputs[1]))
+    return np.broadcast_to(inputs[0], shape)
+
+
+def _divide(node: OnnxOp, inputs: Inputs) -> Any:
+    """Of integers, cut toward zero."""
     first, second = inputs
-    whole = np.issubdtype(first.dtype, np.integer)
-    return np.asarray(first // second if whole else first / second)
+    if not np.issubdtype(first.dtype, np.integer):
+        return np.asarray(first / second)
+    quotient = np.abs(first) // np.abs(second)
+    return np.where((first < 0) != (second < 0), -quotient, quotient).astype(first.dtype)
+
+
+def _cast(node: OnnxOp, inputs: Inputs) -> Array | None:
+    dtype = DTYPES.get(node.attributes["to"])
+    return None if dtype is None else inputs[0].astype(dtype)
 
 
 def _by(function: Callable[..., Any]) -> Fold:
-    """By numpy's function of the inputs, and nothing else."""
+    """By numpy's function of the inputs, in the type of the first."""
+    return lambda node, inputs: function(*inputs).astype(inputs[0].dtype)
+
+
+def _truth(function: Callable[..., Any]) -> Fold:
     return lambda node, inputs: function(*inputs)
 
 
 def _compared(function: Callable[..., Any]) -> Fold:
-    """Not with a batch, whose size nobody knows here."""
+    """Not with a batch, whose size is unknown here."""
 
-    def compare(node: OnnxOp, inputs: list[Array]) -> Any:
+    def compare(node: OnnxOp, inputs: Inputs) -> Any:
         return None if any((each == BATCH).any() for each in inputs) else function(*inputs)
 
     return compare
 
 
-def _running_sum(node: OnnxOp, inputs: list[Array]) -> Array | None:
-    if any(node.attributes.values()):  # backwards, or without the number itself
-        return None
-    return np.cumsum(inputs[0], inputs[1].item(), dtype=inputs[0].dtype)
+def _of_many(function: Callable[..., Any]) -> Fold:
+    def combine(node: OnnxOp, inputs: Inputs) -> Any:
+        result = inputs[0]
+        for each in inputs[1:]:
+            result = function(result, each)
+        return result
+
+    return combine
 
 
-def _triangle(node: OnnxOp, inputs: list[Array]) -> Array:
+def _remainder(node: OnnxOp, inputs: Inputs) -> Array:
+    function = np.fmod if node.attributes.get("fmod", 0) else np.mod
+    return np.asarray(function(*inputs))
+
+
+def _running_sum(node: OnnxOp, inputs: Inputs) -> Array:
+    values, axis = inputs[0], inputs[1].item()
+    values = np.flip(values, axis) if node.attributes.get("reverse", 0) else values
+    sums = np.asarray(np.cumsum(values, axis, dtype=values.dtype))
+    sums = sums - values if node.attributes.get("exclusive", 0) else sums
+    return np.flip(sums, axis) if node.attributes.get("reverse", 0) else sums
+
+
+def _triangle(node: OnnxOp, inputs: Inputs) -> Array:
     cut = np.triu if node.attributes.get("upper", 1) else np.tril
-    return cut(inputs[0], inputs[1].item() if len(inputs) > 1 else 0)
+    diagonal = _optional(inputs, 1)
+    return cut(inputs[0], 0 if diagonal is None else diagonal.item())
 
 
-def _scattered(node: OnnxOp, inputs: list[Array]) -> Array | None:
+def _scatter(node: OnnxOp, inputs: Inputs) -> Array:
     values, places, updates = inputs
-    if node.attributes.get("reduction", "none") != "none":
-        return None
-    found = values.copy()
-    found[tuple(np.moveaxis(places, -1, 0))] = updates
-    return found
+    result = values.copy()
+    result[tuple(np.moveaxis(places, -1, 0))] = updates
+    return np.asarray(result)
 
 
-def _resized(node: OnnxOp, inputs: list[Array]) -> Array | None:
+def _resize(node: OnnxOp, inputs: Inputs) -> Array | None:
     from assay.native.onnx.resize import resized  # which is made of the graph's operations
 
     return resized(node, inputs)
 
 
+def _shape(node: OnnxOp, inputs: Inputs) -> Array:
+    sizes = inputs[0].shape
+    end = node.attributes.get("end", len(sizes))
+    return np.array(sizes[node.attributes.get("start", 0) : end], np.int64)
+
+
+def _flatten(node: OnnxOp, inputs: Inputs) -> Array:
+    axis = node.attributes.get("axis", 1)
+    axis = axis + inputs[0].ndim if axis < 0 else axis
+    return np.asarray(inputs[0].reshape(math.prod(inputs[0].shape[:axis]), -1))
+
+
 def _reduced(function: Callable[..., Any]) -> Fold:
-    def reduce(node: OnnxOp, inputs: list[Array]) -> Any:
+    def reduce(node: OnnxOp, inputs: Inputs) -> Any:
         keeps = bool(node.attributes.get("keepdims", 1))
         axes = _axes(node, inputs)
         if not axes and node.attributes.get("noop_with_empty_axes", 0):
             return inputs[0]
-        found = function(inputs[0], axis=axes or None, keepdims=keeps)
-        return found.astype(inputs[0].dtype)
+        result = function(inputs[0], axis=axes or None, keepdims=keeps)
+        return result.astype(inputs[0].dtype)
 
     return reduce
 
 
+def _axis(node: OnnxOp) -> int:
+    return int(node.attributes.get("axis", 0))
+
+
 FOLDS: dict[str, Fold] = {
-    "ScatterND": _scattered,
-    "Resize": _resized,
+    "ScatterND": _scatter,
+    "Resize": _resize,
     "Constant": _constant,
-    "ConstantOfShape": _filled,
+    "ConstantOfShape": _constant_of_shape,
     "Identity": lambda node, inputs: inputs[0],
-    "Cast": lambda node, inputs: inputs[0].astype(DTYPES[node.attributes["to"]]),
-    "Gather": lambda node, inputs: np.take(
-        inputs[0], inputs[1].astype(np.int64), node.attributes.get("axis", 0)
-    ),
-    "GatherElements": lambda node, inputs: np.take_along_axis(
-        inputs[0], inputs[1], node.attributes.get("axis", 0)
-    ),
-    "Concat": lambda node, inputs: np.concatenate(inputs, node.attributes["axis"]),
+    "Cast": _cast,
+    "Gather": lambda node, inputs: np.take(inputs[0], inputs[1].astype(np.int64), _axis(node)),
+    "GatherElements": lambda node, inputs: np.take_along_axis(inputs[0], inputs[1], _axis(node)),
+    "Concat": lambda node, inputs: np.concatenate(inputs, _axis(node)),
     "Unsqueeze": _unsqueeze,
     "Squeeze": _squeeze,
     "Slice": _slice,
     "Reshape": _reshape,
-    "Flatten": lambda node, inputs: inputs[0].reshape(
-        math.prod(inputs[0].shape[: node.attributes.get("axis", 1)]), -1
-    ),
+    "Flatten": _flatten,
     "Transpose": lambda node, inputs: np.transpose(inputs[0], node.attributes.get("perm")),
-    "Div": _divided,
+    "Div": _divide,
+    "Mod": _remainder,
     "Trilu": _triangle,
-    "Tile": lambda node, inputs: np.tile(inputs[0], _of_one(inputs[1])),
+    "Tile": lambda node, inputs: np.tile(inputs[0], _batch_of_one(inputs[1])),
     "CumSum": _running_sum,
-    "Range": lambda node, inputs: np.arange(*(each.item() for each in inputs)),
-    "Expand": lambda node, inputs: inputs[0] * np.ones(_of_one(inputs[1]), inputs[0].dtype),
-    "Shape": lambda node, inputs: np.array(inputs[0].shape, np.int64),
+    "Range": lambda node, inputs: np.arange(
+        *(each.item() for each in inputs), dtype=inputs[0].dtype
+    ),
+    "Expand": _expand,
+    "Shape": _shape,
+    "Sum": _of_many(np.add),
+    "Max": _of_many(np.maximum),
+    "Min": _of_many(np.minimum),
+    "IsNaN": _truth(np.isnan),
+    "Equal": _truth(np.equal),
+    "Where": _truth(np.where),
 }
 _PLAIN: dict[str, Callable[..., Any]] = {
     "Add": np.add,
     "Sub": np.subtract,
     "Mul": np.multiply,
-    "Mod": np.mod,
     "Pow": np.power,
     "Sqrt": np.sqrt,
     "Neg": np.negative,
     "Abs": np.abs,
     "Exp": np.exp,
+    "Log": np.log,
     "Sin": np.sin,
     "Cos": np.cos,
     "Floor": np.floor,
@@ -191,9 +263,6 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "And": np.logical_and,
     "Or": np.logical_or,
     "Not": np.logical_not,
-    "Equal": np.equal,
-    "IsNaN": np.isnan,
-    "Where": np.where,
 }
 _COMPARED = {"Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater}
 _COMPARED |= {"GreaterOrEqual": np.greater_equal}

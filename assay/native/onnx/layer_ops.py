@@ -18,9 +18,7 @@ def _weight(model: Importing, node: OnnxOp, which: int) -> Array | None:
     """A known input; None where it is left out."""
     if which >= len(node.inputs) or not node.inputs[which]:
         return None
-    if node.inputs[which] not in model.known:
-        raise refused(node, f"its input '{node.inputs[which]}' is computed, not known")
-    return np.asarray(model.known[node.inputs[which]], np.float32)
+    return np.asarray(model.weight(node, which), np.float32)
 
 
 def _held(model: Importing, node: OnnxOp, part: str, values: Array | None) -> str:
@@ -162,25 +160,38 @@ def _gemm(model: Importing, node: OnnxOp) -> str:
     weight = weight if node.attributes.get("transB", 0) else weight.T
     weight = weight * np.float32(node.attributes.get("alpha", 1.0))
     if bias is not None:
-        bias = np.broadcast_to(
-            bias * np.float32(node.attributes.get("beta", 1.0)), (1, len(weight))
-        )
-        bias = bias[0]
+        if bias.ndim > 1 and len(bias) > 1 and (bias != bias[:1]).any():
+            raise refused(node, f"its bias of {bias.shape} differs between items")
+        bias = bias[0] if bias.ndim > 1 else bias
+        bias = np.broadcast_to(bias * np.float32(node.attributes.get("beta", 1.0)), len(weight))
     op = ops.DenseOp(_held(model, node, "weight", weight), _held(model, node, "bias", bias))
     return model.add(node, op, model.values[node.inputs[0]])
 
 
 def _matmul(model: Importing, node: OnnxOp) -> str:
     first, second = node.inputs
-    if second in model.known and model.known[second].ndim == 2:
-        weight = _held(model, node, "weight", np.asarray(model.known[second], np.float32).T)
-        return model.add(node, ops.DenseOp(weight), model.values[first])
-    return model.add(node, ops.MatMulOp(), *model.pair(node, node.inputs))
+    if second in model.known and model.known[second].ndim < 3:
+        weight = np.asarray(model.known[second], np.float32)
+        op = ops.DenseOp(_held(model, node, "weight", np.atleast_2d(weight.T)))
+        value = model.add(node, op, model.values[first])
+        return _without_axis(model, node, value, -1) if weight.ndim == 1 else value
+    value = model.add(node, ops.MatMulOp(), *model.pair(node, node.inputs))
+    vector = first in model.known and model.known[first].ndim == 1
+    return _without_axis(model, node, value, -2) if vector else value
+
+
+def _without_axis(model: Importing, node: OnnxOp, value: str, axis: int) -> str:
+    """Without the axis of size 1 that a vector has as a matrix."""
+    shape = list(model.shape(value))
+    del shape[axis]
+    if not shape:
+        raise refused(node, "it leaves no axis but the batch")
+    return model.add(node, ops.ReshapeOp(tuple(shape)), value)
 
 
 def _batch_norm(model: Importing, node: OnnxOp) -> str:
-    if node.attributes.get("training_mode", 0):
-        raise refused(node, "it is in training")
+    if node.opset < 7 and not node.attributes.get("is_test", 0):
+        raise refused(node, "it is in training mode; supported: is_test=1")
     parts = [_weight(model, node, which) for which in range(1, 5)]
     gamma, beta, mean, variance = (
         _held(model, node, part, held)

@@ -16,8 +16,14 @@ from assay.core.external_data import EXTERNAL, external_data
 from assay.native.graph import Array
 
 # Of TensorProto.DataType; others are refused where they are met.
-DTYPES = {1: "<f4", 2: "u1", 3: "i1", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2", 11: "<f8"}
-_FLOATS, _WHOLE32, _WHOLE64, _DOUBLES = 4, 5, 7, 10  # fields of a tensor that is not raw
+DTYPES = {1: "<f4", 2: "u1", 3: "i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2"}
+DTYPES |= {11: "<f8", 12: "<u4", 13: "<u8"}
+TYPES = {**{number: np.dtype(text).name for number, text in DTYPES.items()}, 8: "string"}
+TYPES |= {14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8e4m3fn"}
+TYPES |= {18: "float8e4m3fnuz", 19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4"}
+TYPES |= {23: "float4e2m1", 24: "float8e8m0", 25: "uint2", 26: "int2"}
+# fields of a tensor that is not raw
+_FLOATS, _WHOLE32, _WHOLE64, _DOUBLES, _UNSIGNED64 = 4, 5, 7, 10, 11
 
 
 class OnnxValue(msgspec.Struct, frozen=True):
@@ -35,6 +41,7 @@ class OnnxOp(msgspec.Struct, frozen=True):
     name: str
     attributes: Mapping[str, Any]
     domain: str = ""
+    opset: int = 0  # of the file
 
 
 class OnnxModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,18 +69,21 @@ def model_of(data: bytes, path: Path) -> OnnxModel:
     """`path` is what the model is named by, and what other files lie beside."""
     parts = _grouped(data)
     opsets = [_grouped(each) for each in parts.get(8, [])]
-    opset = next((_last(each, 2, 0) for each in opsets if not _last(each, 1, b"")), 0)
+    names = (b"", b"ai.onnx")
+    opset = next((_last(each, 2, 0) for each in opsets if _last(each, 1, b"") in names), 0)
     graph = _grouped(_last(parts, 7, b""))
-    if not graph or not opset:
+    if not graph:
         raise protobuf.DamagedError("it holds no graph")
+    if not opset:
+        raise unsupported_file(f"{path.name} imports no opset of ai.onnx.")
     if 15 in graph:
-        raise protobuf.DamagedError("it holds sparse weights")
+        raise unsupported_file(f"{path.name} holds sparse weights.")
     weights = dict(_tensor(each, path) for each in graph.get(5, []))
     inputs = tuple(_value(each) for each in graph.get(11, []))
     return OnnxModel(
         name=path.stem,
         opset=opset,
-        nodes=tuple(_op(each, path) for each in graph.get(1, [])),
+        nodes=tuple(_op(each, path, opset) for each in graph.get(1, [])),
         weights=weights,
         inputs=tuple(value for value in inputs if value.name not in weights),
         outputs=tuple(_value(each) for each in graph.get(12, [])),
@@ -102,7 +112,7 @@ def _text(parts: Mapping[int, list[Any]], field: int) -> str:
     return str(_last(parts, field, b"").decode())
 
 
-def _op(data: bytes, path: Path) -> OnnxOp:
+def _op(data: bytes, path: Path, opset: int) -> OnnxOp:
     parts = _grouped(data)
     return OnnxOp(
         kind=_text(parts, 4),
@@ -111,6 +121,7 @@ def _op(data: bytes, path: Path) -> OnnxOp:
         name=_text(parts, 3),
         attributes=dict(_attribute(each, path) for each in parts.get(5, [])),
         domain=_text(parts, 7),
+        opset=opset,
     )
 
 
@@ -146,7 +157,11 @@ def _tensor(data: bytes, path: Path) -> tuple[str, Array]:
     parts = _grouped(data)
     name, kind = _text(parts, 8), _last(parts, 2, 0)
     if kind not in DTYPES:
-        raise protobuf.DamagedError(f"the weights '{name}' are of ONNX's type {kind}")
+        supported = ", ".join(TYPES[each] for each in DTYPES)
+        raise unsupported_file(
+            f"The weights '{name or 'of a Constant'}' are of type {type_name(kind)}; "
+            f"supported: {supported}."
+        )
     dims = tuple(_numbers(parts.get(1, []), ""))
     if _last(parts, 14, 0) == EXTERNAL:
         held = external_data(path, parts.get(13, []))
@@ -157,10 +172,21 @@ def _tensor(data: bytes, path: Path) -> tuple[str, Array]:
     if 9 in parts:
         return name, np.frombuffer(_last(parts, 9, b""), DTYPES[kind]).reshape(dims)
     packed = {_FLOATS: "<f4", _DOUBLES: "<f8", _WHOLE32: "", _WHOLE64: ""}
+    packed |= {_UNSIGNED64: ""}
     numbers = [n for field, how in packed.items() for n in _numbers(parts.get(field, []), how)]
     if kind == 10:  # a float16 is held by its bits
         return name, np.array(numbers, np.uint16).view(np.float16).reshape(dims)
+    if kind == 13:  # varints are read as int64
+        return name, np.array(numbers, np.int64).view(np.uint64).reshape(dims)
     return name, np.array(numbers, DTYPES[kind]).reshape(dims)
+
+
+def type_name(kind: int) -> str:
+    return TYPES.get(kind, f"number {kind}")
+
+
+def unsupported_file(sentence: str) -> UsageError:
+    return UsageError(sentence, hint="onnxruntime and openvino run such a model as it is.")
 
 
 def _value(data: bytes) -> OnnxValue:

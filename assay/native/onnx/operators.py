@@ -12,9 +12,11 @@ from assay.native import ops
 from assay.native.onnx import layer_ops, logic_ops, shape_ops
 from assay.native.onnx.batch_axis import batch_first
 from assay.native.onnx.constant_folding import folded
+from assay.native.onnx.integers import note_integers
 from assay.native.onnx.model import OnnxOp
 from assay.native.onnx.read import FIRST, Importing, item_axes, item_axis, refused
 from assay.native.onnx.reshape import file_shape, in_order
+from assay.native.onnx.table import OPERATORS, unsupported
 
 # Adds a node whose first input is computed, and gives the value of its first output.
 Handler = Callable[[Importing, OnnxOp], str]
@@ -23,19 +25,38 @@ Handler = Callable[[Importing, OnnxOp], str]
 def add_operator(model: Importing, node: OnnxOp) -> None:
     if node.domain not in ("", "ai.onnx"):
         raise refused(node, f"it is of the domain {node.domain}")
-    given = [name for name in node.inputs if name]
-    if node.kind == "Shape" and given[0] in model.values:
+    if reason := unsupported(node.kind, node.opset, node.attributes, OPERATORS):
+        raise refused(node, reason)
+    for name in node.inputs:
+        if name and name not in model.values and name not in model.known:
+            raise refused(node, f"its input '{name}' is not computed before it")
+    try:
+        _add(model, node)
+    except _MISFITS as error:  # of attributes and known inputs that do not fit each other
+        raise refused(node, f"its inputs do not fit ({' '.join(str(error).split())})") from None
+
+
+# What numpy and Python raise for shapes, axes, positions and attributes that do not exist.
+_MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError)
+
+
+def _add(model: Importing, node: OnnxOp) -> None:
+    names = [name for name in node.inputs if name]
+    if node.kind == "Shape" and names[0] in model.values:
         _shape(model, node)
-    elif all(name in model.known for name in given):
+    elif all(name in model.known for name in names):
         _known(model, node)
     elif node.kind == "Split" or node.kind in HANDLERS:
         _computed(model, node)
     else:
-        raise refused(node, "this operator is not known here")
+        raise refused(node, "its input is computed, and it is only supported for known values")
 
 
 def _computed(model: Importing, node: OnnxOp) -> None:
-    logic_ops.note_whole(model, node)
+    for name in node.outputs[1:]:
+        if node.kind != "Split" and name in model.used:
+            raise refused(node, f"its further output '{name}' is not computed")
+    note_integers(model, node)
     node = in_order(model, node)
     if node.kind != "Reshape":
         node, place = batch_first(model, node)
@@ -53,14 +74,23 @@ def _shape(model: Importing, node: OnnxOp) -> None:
 
 
 def _known(model: Importing, node: OnnxOp) -> None:
-    found = folded(node, [model.known[name] for name in node.inputs if name])
-    if found is None:
-        raise refused(node, "all its inputs are known, and it is not computed here")
-    model.known |= zip(node.outputs, found, strict=False)
+    outputs = folded(node, [model.known[name] if name else None for name in node.inputs])
+    if outputs is None:
+        raise refused(node, "all its inputs are known, which is not supported")
+    model.known |= zip(node.outputs, outputs, strict=False)
 
 
 def _same(model: Importing, node: OnnxOp) -> str:
     return model.values[node.inputs[0]]
+
+
+def _dropout(model: Importing, node: OnnxOp) -> str:
+    """Inference returns the input: before opset 7 by an attribute, from opset 12 on by an input."""
+    if node.opset < 7 and not node.attributes.get("is_test", 0):
+        raise refused(node, "it is in training mode; supported: is_test=1")
+    if len(node.inputs) > 2 and node.inputs[2] and np.any(model.weight(node, 2)):
+        raise refused(node, "it is in training mode; supported: training_mode=false")
+    return _same(model, node)
 
 
 def _unary(kind: Any, **more: float) -> Handler:
@@ -72,16 +102,23 @@ def _unary(kind: Any, **more: float) -> Handler:
 
 def _by_alpha(kind: Any, alpha: float) -> Handler:
     def add(model: Importing, node: OnnxOp) -> str:
-        told = float(node.attributes.get("alpha", alpha))
-        return _unary(kind, alpha=told)(model, node)
+        return _unary(kind, alpha=float(node.attributes.get("alpha", alpha)))(model, node)
 
     return add
 
 
 def _selu(model: Importing, node: OnnxOp) -> str:
-    if node.attributes:
-        raise refused(node, "it has other numbers than the paper's")
-    return _unary("selu")(model, node)
+    """By a scaled Elu where its numbers are not those of the paper."""
+    alpha = node.attributes.get("alpha", _SELU_ALPHA)
+    gamma = node.attributes.get("gamma", _SELU_GAMMA)
+    if abs(alpha - _SELU_ALPHA) < 1e-6 and abs(gamma - _SELU_GAMMA) < 1e-6:
+        return _unary("selu")(model, node)
+    value = _unary("elu", alpha=alpha)(model, node)
+    scale = model.fixed(node, gamma, len(model.shape(value)))
+    return model.add(node, ops.BinaryOp("multiply"), value, scale)
+
+
+_SELU_ALPHA, _SELU_GAMMA = 1.6732631921768188, 1.0507010221481323
 
 
 def _gelu(model: Importing, node: OnnxOp) -> str:
@@ -94,8 +131,8 @@ def _hard_sigmoid(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     rank = len(model.shape(value))
     for kind, name, usual in (("multiply", "alpha", 0.2), ("add", "beta", 0.5)):
-        held = model.fixed(node, node.attributes.get(name, usual), rank)
-        value = model.add(node, ops.BinaryOp(kind), value, held)  # type: ignore[arg-type]
+        number = model.fixed(node, node.attributes.get(name, usual), rank)
+        value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
     return model.add(node, ops.ActivationOp("clip", 0.0, 1.0), value)
 
 
@@ -112,8 +149,8 @@ def _clip(model: Importing, node: OnnxOp) -> str:
         return model.add(node, ops.ActivationOp("clip", low, high), value)
     for kind, bound in (("maximum", low), ("minimum", high)):
         if bound is not None:
-            held = model.fixed(node, bound, len(model.shape(value)))
-            value = model.add(node, ops.BinaryOp(kind), value, held)  # type: ignore[arg-type]
+            number = model.fixed(node, bound, len(model.shape(value)))
+            value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
     return value
 
 
@@ -142,9 +179,9 @@ def _binary(kind: Any) -> Handler:
         names += [] if rest[1:] else rest
         value = names[0]
         for number, name in enumerate(names[1:]):
-            made = model.add(node, ops.BinaryOp(kind), *model.pair(node, (value, name)))
+            result = model.add(node, ops.BinaryOp(kind), *model.pair(node, (value, name)))
             value = f"{node.outputs[0]}\0{number}"  # a name that no file has
-            model.values[value] = made
+            model.values[value] = result
         return model.values[value]
 
     return add
@@ -185,7 +222,7 @@ def _where(model: Importing, node: OnnxOp) -> str:
 def _softmax(model: Importing, node: OnnxOp) -> str:
     """Before opset 13, over all axes from the given one on, as one."""
     value = model.values[node.inputs[0]]
-    shape, old = model.shape(value), model.model.opset < 13
+    shape, old = model.shape(value), node.opset < 13
     axis = item_axis(node, node.attributes.get("axis", 1 if old else -1), len(shape))
     if not old or axis == len(shape) - 1:
         return model.add(node, ops.SoftmaxOp(axis), value)
@@ -196,19 +233,36 @@ def _softmax(model: Importing, node: OnnxOp) -> str:
 
 
 def _log_softmax(model: Importing, node: OnnxOp) -> str:
-    return model.add(node, ops.ActivationOp("log"), _softmax(model, node))
+    """x - max - log(sum(exp(x - max))): the logarithm of a softmax is -inf where that is 0."""
+    value = model.values[node.inputs[0]]
+    shape, old = model.shape(value), node.opset < 13
+    axis = item_axis(node, node.attributes.get("axis", 1 if old else -1), len(shape))
+    joined = (*shape[:axis], int(np.prod(shape[axis:]))) if old else shape
+    value = model.add(node, ops.ReshapeOp(joined), value) if joined != shape else value
+    largest = model.add(node, ops.ReduceOp("max", (axis,)), value)
+    value = model.add(node, ops.BinaryOp("subtract"), value, largest)
+    powers = model.add(node, ops.ActivationOp("exponential"), value)
+    total = model.add(node, ops.ReduceOp("sum", (axis,)), powers)
+    logarithm = model.add(node, ops.ActivationOp("log"), total)
+    value = model.add(node, ops.BinaryOp("subtract"), value, logarithm)
+    return model.add(node, ops.ReshapeOp(shape), value) if joined != shape else value
+
+
+def _reduced_axes(model: Importing, node: OnnxOp, rank: int) -> tuple[int, ...]:
+    numbers = node.attributes.get("axes")
+    if numbers is None and len(node.inputs) > 1 and node.inputs[1]:
+        numbers = model.weight(node, 1).tolist()
+    if not numbers and node.attributes.get("noop_with_empty_axes", 0):
+        raise refused(node, "it reduces no axis")
+    if not numbers:
+        raise refused(node, "it is over all axes, the batch among them")
+    return item_axes(node, numbers, rank)
 
 
 def _reduce(kind: Any, before: Any = "", after: Any = "") -> Handler:
     def add(model: Importing, node: OnnxOp) -> str:
         value = model.values[node.inputs[0]]
-        rank = len(model.shape(value))
-        told = node.attributes.get("axes")
-        if told is None and len(node.inputs) > 1 and node.inputs[1]:
-            told = model.known[node.inputs[1]].tolist()
-        if told is None:
-            raise refused(node, "it is over all axes, the batch among them")
-        axes = item_axes(node, told, rank)
+        axes = _reduced_axes(model, node, len(model.shape(value)))
         if before:
             value = model.add(node, ops.ActivationOp(before), value)
         value = model.add(node, ops.ReduceOp(kind, axes), value)
@@ -229,7 +283,7 @@ HANDLERS: dict[str, Handler] = {
     **shape_ops.HANDLERS,
     **logic_ops.HANDLERS,
     "Identity": _same,
-    "Dropout": _same,
+    "Dropout": _dropout,
     "Relu": _unary("relu"),
     "LeakyRelu": _by_alpha("relu", 0.01),
     "Elu": _by_alpha("elu", 1.0),
@@ -256,6 +310,11 @@ HANDLERS: dict[str, Handler] = {
             "Erf": "erf",
             "Sin": "sin",
             "Cos": "cos",
+            **{name.title(): name for name in ["tan", "asin", "acos", "atan", "sinh", "cosh"]},
+            **{
+                name.title(): name
+                for name in ["asinh", "acosh", "atanh", "floor", "ceil", "round", "sign"]
+            },
         }.items()
     },
     "Add": _binary("add"),

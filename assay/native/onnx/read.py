@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -15,13 +15,23 @@ from assay.native import expected
 from assay.native.expected import ReferenceOutputs
 from assay.native.graph import Array, Graph, Shape
 from assay.native.graph_builder import GraphBuilder
-from assay.native.onnx.model import OnnxModel, OnnxOp, OnnxValue, read_model
+from assay.native.onnx.model import (
+    DTYPES,
+    TYPES,
+    OnnxModel,
+    OnnxOp,
+    OnnxValue,
+    read_model,
+    type_name,
+)
 from assay.native.ops import Op
 from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.shapes import ShapeError
 
-_WHOLE = {6, 7}  # int32, int64, of TensorProto.DataType
-_FLOAT = 1
+if TYPE_CHECKING:
+    from assay.native.onnx.integers import Integers
+
+_FLOAT, _OTHER_FLOATS = 1, {10, 11}  # of TensorProto.DataType; float16 and float64
 
 
 def read_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> Graph:
@@ -71,7 +81,9 @@ class Importing:
         self.model, self.building, self._shapes = model, GraphBuilder(), shapes
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
-        self.whole: set[str] = set()  # names of values that are integers, or true and false
+        self.integers: dict[str, Integers] = {}  # of those values that are, or true and false
+        self.used = {name for node in model.nodes for name in node.inputs}
+        self.used |= {value.name for value in model.outputs}
         self.places: dict[str, BatchPlace] = {}  # of batches that are not the first axis by itself
         self.batch = 0  # of the inputs, where the file fixes it
 
@@ -89,24 +101,40 @@ class Importing:
         return eliminate_dead_code(self.building.graph(self.model.name, outputs))
 
     def _input(self, value: OnnxValue) -> None:
-        if value.dtype != _FLOAT and value.dtype not in _WHOLE:
-            raise _unfit(f"The input '{value.name}' is of ONNX's type {value.dtype}.")
-        batch, *told = value.shape or (0,)
-        shape = self._shapes.get(value.name, tuple(told))
+        from assay.native.onnx.integers import integers_of
+
+        if value.dtype not in DTYPES or value.dtype in _OTHER_FLOATS:
+            supported = ", ".join(TYPES[each] for each in DTYPES if each not in _OTHER_FLOATS)
+            raise _unfit(
+                f"The input '{value.name}' is of type {type_name(value.dtype)}; "
+                f"supported: {supported}."
+            )
+        batch, *sizes = value.shape or (0,)
+        shape = self._shapes.get(value.name, tuple(sizes))
         if not shape or 0 in shape:
             raise _unfit(
                 f"The input '{value.name}' is of shape {value.shape or '()'}, where 0 is not known."
             )
+        if batch and self.batch and batch != self.batch:
+            raise _unfit(
+                f"The input '{value.name}' has a batch of {batch}, and another one of {self.batch}."
+            )
         self.batch = self.batch or batch
         layout: Any = "channels_first" if len(shape) == 3 and value.dtype == _FLOAT else ""
         dtype: Any = "float32" if value.dtype == _FLOAT else "int32"
-        held = self.building.add_input(value.name, shape, layout, dtype)
-        self.values[value.name] = held.value
-        self.whole |= {value.name} if value.dtype in _WHOLE else set()
+        tensor = self.building.add_input(value.name, shape, layout, dtype)
+        self.values[value.name] = tensor.value
+        if integers := integers_of(value.dtype):
+            self.integers[value.name] = integers
 
     def _output(self, value: OnnxValue) -> str:
-        if value.name not in self.values or value.dtype in _WHOLE:
-            raise _unfit(f"The output '{value.name}' is not computed in float32.")
+        if value.name in self.known:
+            raise _unfit(f"The output '{value.name}' does not depend on the inputs.")
+        if value.name not in self.values:
+            raise _unfit(f"The output '{value.name}' is not computed.")
+        if value.name in self.integers:
+            kind = type_name(self.integers[value.name].type)
+            raise _unfit(f"The output '{value.name}' is of type {kind}, not float32.")
         if value.name in self.places:
             made = next(node for node in self.model.nodes if value.name in node.outputs)
             place = self.places[value.name]
@@ -120,6 +148,13 @@ class Importing:
 
     def add(self, node: OnnxOp, op: Op, *values: str) -> str:
         return self.building.add(node.name or node.outputs[0], op, *values)
+
+    def weight(self, node: OnnxOp, number: int) -> Array:
+        """An input that has to be known."""
+        name = node.inputs[number]
+        if name not in self.known:
+            raise refused(node, f"its input '{name}' is computed, not known")
+        return self.known[name]
 
     def pair(self, node: OnnxOp, names: Sequence[str]) -> list[str]:
         """Two operands of one rank, of which one may be known."""
@@ -135,15 +170,15 @@ class Importing:
     def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:
         """Known numbers as a value of so many axes. One of the batch may stand before them: of size
         1, or of the file's own batch, if all its items have the same numbers."""
-        found = np.asarray(numbers, np.float32)
-        if found.ndim > rank:
-            same = len(found) in (1, self.batch) and np.array_equal(
-                found, np.broadcast_to(found[:1], found.shape), equal_nan=True
+        values = np.asarray(numbers, np.float32)
+        if values.ndim > rank:
+            same = len(values) in (1, self.batch) and np.array_equal(
+                values, np.broadcast_to(values[:1], values.shape), equal_nan=True
             )
-            if found.ndim > rank + 1 or not same:
-                raise refused(node, f"numbers of {found.shape} for items of {rank} axes")
-            found = found[0]
-        return self.building.add_constant(f"{node.outputs[0]}/known", found, tuple(range(rank)))
+            if values.ndim > rank + 1 or not same:
+                raise refused(node, f"numbers of {values.shape} for items of {rank} axes")
+            values = values[0]
+        return self.building.add_constant(f"{node.outputs[0]}/known", values, tuple(range(rank)))
 
 
 def refused(node: OnnxOp, why: str) -> UsageError:
@@ -176,24 +211,42 @@ def judged(path: str | Path, graph: Graph) -> ReferenceOutputs:
     if not importlib.util.find_spec("onnxruntime"):
         return expected.sample_reference(graph)
     import onnxruntime
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-    session = onnxruntime.InferenceSession(
-        str(Path(path).expanduser()), providers=["CPUExecutionProvider"]
+    errors = tuple(
+        each
+        for each in vars(state).values()
+        if isinstance(each, type) and issubclass(each, Exception)
     )
     items = expected.sample_items(graph)
-    kinds = {each.name: each.type for each in session.get_inputs()}
-    given = {
-        value.name: array.astype(np.int64) if "int64" in kinds[value.name] else array
+    try:
+        session = onnxruntime.InferenceSession(
+            str(Path(path).expanduser()), providers=["CPUExecutionProvider"]
+        )
+        outputs = _session_outputs(session, graph, items)
+    except errors as error:
+        raise UsageError(
+            f"ONNX Runtime cannot run {path}: {' '.join(str(error).split())}",
+            hint="Its outputs are what a program is checked with.",
+        ) from None
+    return ReferenceOutputs(judge="ONNX Runtime", inputs=items, outputs=outputs)
+
+
+def _session_outputs(session: Any, graph: Graph, items: Sequence[Array]) -> tuple[Array, ...]:
+    kinds = {
+        each.name: each.type.removeprefix("tensor(").rstrip(")") for each in session.get_inputs()
+    }
+    arrays = {
+        value.name: array.astype(kinds[value.name].replace("float", "float32"))
         for value, array in zip(graph.inputs, items, strict=True)
     }
     fixed = session.get_inputs()[0].shape[0]
     size = fixed if isinstance(fixed, int) else expected.ITEMS
     parts = [
-        session.run(None, {name: _batch(array, at, size) for name, array in given.items()})
+        session.run(None, {name: _batch(array, at, size) for name, array in arrays.items()})
         for at in range(0, expected.ITEMS, size)
     ]
-    outputs = tuple(np.concatenate(each)[: expected.ITEMS] for each in zip(*parts, strict=True))
-    return ReferenceOutputs(judge="ONNX Runtime", inputs=items, outputs=outputs)
+    return tuple(np.concatenate(each)[: expected.ITEMS] for each in zip(*parts, strict=True))
 
 
 def _batch(array: Array, first: int, size: int) -> Array:

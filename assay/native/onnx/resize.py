@@ -1,9 +1,15 @@
-"""ONNX's Resize: pixels repeated, or mixed from their neighbours by a matrix along each axis."""
+"""ONNX's Resize and Upsample: along each axis, weighted sums of a few rows of pixels.
+
+Rows are taken by position rather than mixed by a matrix, which would spread one NaN over all of
+them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from assay.native import ops
@@ -11,109 +17,152 @@ from assay.native.graph import Array
 from assay.native.onnx.constant_folding import BATCH
 from assay.native.onnx.model import OnnxOp
 from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.rows import take_rows
 
-# How far each is from the place it is mixed for, and its share (Keys, 1981, with ONNX's -0.75).
+# Rows on each side that have a share (cubic: Keys, 1981, with ONNX's -0.75).
 _REACH = {"linear": 1, "cubic": 2}
-_REPEATING = {
-    ("asymmetric", "floor"),
-    ("half_pixel", "round_prefer_floor"),
-    ("pytorch_half_pixel", "round_prefer_floor"),
-}
+
+
+class _Axis(msgspec.Struct, frozen=True):
+    """One axis, and how it is resized."""
+
+    old: int
+    new: int
+    scale: float
+    mode: str
+    coordinates: str
+    nearest: str
+    cubic: float
+
+    def taps(self) -> list[tuple[Array, Array]]:
+        """Positions of rows and their shares, which add up to the new rows."""
+        places = self._places()
+        if self.mode == "nearest":
+            return [(self._nearest(places), np.ones(self.new))]
+        first = np.floor(places).astype(int)
+        return [
+            (np.clip(first + near, 0, self.old - 1), self._share(np.abs(places - first - near)))
+            for near in range(1 - _REACH[self.mode], 1 + _REACH[self.mode])
+        ]
+
+    def _places(self) -> Array:
+        """Where each new row lies among the old ones."""
+        new = np.arange(self.new, dtype=np.float64)
+        if self.coordinates == "align_corners":
+            return new * ((self.old - 1) / (self.new - 1) if self.new > 1 else 0.0)
+        if self.coordinates == "asymmetric":
+            return new / self.scale
+        if self.coordinates == "pytorch_half_pixel" and self.new == 1:
+            return np.zeros(1)
+        return (new + 0.5) / self.scale - 0.5
+
+    def _nearest(self, places: Array) -> Array:
+        rows = {
+            "floor": np.floor(places),
+            "ceil": np.ceil(places),
+            "round_prefer_floor": np.ceil(places - 0.5),
+            "round_prefer_ceil": np.floor(places + 0.5),
+        }[self.nearest]
+        return np.asarray(np.clip(rows.astype(int), 0, self.old - 1))
+
+    def _share(self, distance: Array) -> Array:
+        if self.mode == "linear":
+            return np.asarray(1 - distance)
+        a = self.cubic
+        inner = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+        outer = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+        return np.where(distance <= 1, inner, outer)
 
 
 def resize(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
-    shape = model.shape(value)
-    held = [model.known[name] for name in node.inputs[1:] if name in model.known]
-    wanted = _wanted((model.batch or BATCH, *shape), held)
-    if len(shape) != 3 or wanted is None or wanted[1][:2] != [1, 1]:
-        raise refused(node, "only images can be resized, to sizes that are known")
-    sizes, scales = wanted[0][2:], wanted[1][2:]
-    if node.attributes.get("mode", "nearest") == "nearest":
-        return _repeated(model, node, scales)
-    if (unfit := _unfit(node)) or node.kind == "Upsample":
-        raise refused(node, unfit or "it mixes pixels in the way of an older opset")
-    across, down = (_mixing(node, shape[2 - at], sizes[1 - at], scales[1 - at]) for at in (0, 1))
-    weight = model.building.constant(f"{node.outputs[0]}/across", across)
-    value = model.add(node, ops.DenseOp(weight), value)
-    return model.add(node, ops.MatMulOp(), model.fixed(node, down[None], 3), value)
+    shape = (model.batch or BATCH, *model.shape(value))
+    if any(name and name not in model.known for name in node.inputs[1:]):
+        raise refused(node, "its sizes are computed")
+    numbers = [model.known.get(name) for name in node.inputs[1:]]
+    axes = _axes(node, shape, numbers)
+    if isinstance(axes, str):
+        raise refused(node, axes)
+    if axes[0].old != axes[0].new:
+        raise refused(node, "it resizes the batch")
+    if (scale := _repeats(axes)) is not None:
+        return model.add(node, ops.UpsampleOp(scale), value)
+    for number, axis in reversed(list(enumerate(axes[1:]))):
+        if axis.old != axis.new or axis.scale != 1:
+            value = _sum(model, node, value, number, axis)
+    return value
 
 
-def resized(node: OnnxOp, inputs: Sequence[Array]) -> Array | None:
-    """The same of known numbers; None where it cannot be."""
-    values, *rest = inputs
-    wanted = _wanted(values.shape, rest)
-    if wanted is None or _unfit(node) or node.attributes.get("mode", "nearest") == "nearest":
+def _sum(model: Importing, node: OnnxOp, value: str, number: int, axis: _Axis) -> str:
+    total, rank = "", len(model.shape(value))
+    for positions, shares in axis.taps():
+        rows = take_rows(model, node, value, number, positions.tolist())
+        if axis.mode == "nearest":
+            return rows
+        wide = model.fixed(node, shares.reshape(-1, *(1,) * (rank - number - 1)), rank)
+        part = model.add(node, ops.BinaryOp("multiply"), rows, wide)
+        total = model.add(node, ops.BinaryOp("add"), total, part) if total else part
+    return total
+
+
+def _repeats(axes: Sequence[_Axis]) -> tuple[int, int] | None:
+    """How often each pixel of an image is repeated; None if it is more than that."""
+    if len(axes) != 4 or axes[1].old != axes[1].new or axes[0].mode != "nearest":
         return None
-    for axis, (size, scale) in enumerate(zip(*wanted, strict=True)):
-        if size != values.shape[axis]:
-            mixed = _mixing(node, values.shape[axis], int(size), scale)
-            values = np.moveaxis(np.tensordot(mixed, values, (1, axis)), 0, axis)
-    return values.astype(np.float32)
+    for axis in axes[2:]:
+        times = axis.new // axis.old
+        if not np.array_equal(axis.taps()[0][0], np.repeat(np.arange(axis.old), max(times, 1))):
+            return None
+    return axes[2].new // axes[2].old, axes[3].new // axes[3].old
 
 
-def _wanted(shape: Sequence[int], held: Sequence[Array]) -> tuple[list[int], list[float]] | None:
-    """Sizes and scales, of which a file tells one; what it tells of a region is passed over."""
-    told = next((each for each in reversed(held) if each.size == len(shape)), None)
-    if told is None:
+def resized(node: OnnxOp, inputs: Sequence[Any]) -> Array | None:
+    """Of known values; None where it cannot be."""
+    values, *numbers = inputs
+    axes = _axes(node, values.shape, numbers)
+    if isinstance(axes, str):
         return None
-    if np.issubdtype(told.dtype, np.integer):
-        sizes = [shape[0] if size == BATCH else int(size) for size in told]
-        return sizes, [new / old for new, old in zip(sizes, shape, strict=True)]
-    return [int(np.floor(n * s)) for n, s in zip(shape, told, strict=True)], told.tolist()
+    for number, axis in enumerate(axes):
+        if axis.old != axis.new or axis.scale != 1:
+            wide = (-1, *(1,) * (values.ndim - number - 1))
+            values = sum(
+                np.take(values, positions, number) * shares.reshape(wide)
+                for positions, shares in axis.taps()
+            )
+    return np.asarray(values, inputs[0].dtype)
 
 
-def _repeated(model: Importing, node: OnnxOp, scales: Sequence[float]) -> str:
-    """Whole pixels repeated: what nearest neighbours are where the scale is whole."""
-    way = node.attributes.get("coordinate_transformation_mode", "half_pixel")
-    rounding = node.attributes.get("nearest_mode", "round_prefer_floor")
-    if (way, rounding) not in _REPEATING and node.kind != "Upsample":
-        raise refused(node, "only nearest pixels, repeated an integer number of times, can")
-    if any(scale != int(scale) or scale < 1 for scale in scales):
-        raise refused(node, f"it scales by {list(scales)}")
-    scale = (int(scales[0]), int(scales[1]))
-    return model.add(node, ops.UpsampleOp(scale), model.values[node.inputs[0]])
-
-
-def _unfit(node: OnnxOp) -> str:
-    """Why it cannot be a matrix, or ""."""
+def _axes(node: OnnxOp, shape: Sequence[int], numbers: Sequence[Array | None]) -> list[_Axis] | str:
+    """How each axis is resized, or why it cannot be; opset 10 has scales alone, later ones also
+    a region, which is only read by a mode that is refused."""
     told = node.attributes
-    if told.get("antialias") or told.get("exclude_outside") or "axes" in told:
-        return "it has an option that is not known here"
-    if told.get("keep_aspect_ratio_policy", "stretch") != "stretch":
-        return "it keeps the ratio of the sides"
-    way = told.get("coordinate_transformation_mode", "half_pixel")
-    known = ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
-    return "" if way in known else f"its pixels lie as {way} says"
+    old = node.kind == "Upsample" or node.opset < 11
+    scales = numbers[0] if old and numbers else numbers[1] if len(numbers) > 1 else None
+    scales = np.array(told["scales"]) if "scales" in told else scales
+    sizes = numbers[2] if len(numbers) > 2 else None
+    some = tuple(axis % len(shape) for axis in told.get("axes", range(len(shape))))
+    how: dict[str, Any] = {
+        "mode": told.get("mode", "nearest"),
+        "coordinates": "asymmetric" if old else told.get(*_COORDINATES),
+        "nearest": "floor" if old else told.get(*_NEAREST),
+        "cubic": float(told.get("cubic_coeff_a", -0.75)),
+    }
+    axes = [_Axis(size, size, 1.0, **how) for size in shape]
+    numbers_of_axes = scales if scales is not None and scales.size else sizes
+    if numbers_of_axes is None or numbers_of_axes.size != len(some):
+        return "it has neither a scale nor a size for each axis"
+    for axis, number in zip(some, numbers_of_axes.tolist(), strict=True):
+        size = shape[axis]
+        if numbers_of_axes is sizes:
+            number = size if number == BATCH else number
+            axes[axis] = _Axis(size, int(number), number / size, **how)
+            continue
+        axes[axis] = _Axis(size, int(np.floor(size * np.float32(number))), number, **how)
+        if how["coordinates"] == "align_corners" and axes[axis].new != size * number:
+            return f"it scales {size} pixels by {number:g} with align_corners, not to an integer"
+    empty = any(axis.new < 1 for axis in axes)
+    return "it leaves no pixel" if empty else axes
 
 
-def _mixing(node: OnnxOp, old: int, new: int, scale: float) -> Array:
-    """(new, old): the share of each pixel in each new one."""
-    places, mode = _places(node, old, new, scale), node.attributes["mode"]
-    found = np.zeros((new, old))
-    first = np.floor(places).astype(int)
-    for near in range(1 - _REACH[mode], 1 + _REACH[mode]):
-        column = np.clip(first + near, 0, old - 1)
-        share = _share(mode, np.abs(places - first - near), node)
-        np.add.at(found, (np.arange(new), column), share)
-    return found.astype(np.float32)
-
-
-def _places(node: OnnxOp, old: int, new: int, scale: float) -> Array:
-    """Where each new pixel lies among the old ones."""
-    way = node.attributes.get("coordinate_transformation_mode", "half_pixel")
-    new_places = np.arange(new, dtype=np.float64)
-    if way == "align_corners":
-        return new_places * ((old - 1) / (new - 1) if new > 1 else 0.0)
-    if way == "asymmetric" or (way == "pytorch_half_pixel" and new == 1):
-        return new_places / scale
-    return (new_places + 0.5) / scale - 0.5
-
-
-def _share(mode: str, far: Array, node: OnnxOp) -> Array:
-    if mode == "linear":
-        return 1 - far
-    a = float(node.attributes.get("cubic_coeff_a", -0.75))
-    inner = ((a + 2) * far - (a + 3)) * far * far + 1
-    outer = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
-    return np.where(far <= 1, inner, outer)
+_COORDINATES = ("coordinate_transformation_mode", "half_pixel")
+_NEAREST = ("nearest_mode", "round_prefer_floor")

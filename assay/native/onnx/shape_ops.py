@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from assay.native import ops
-from assay.native.onnx.constant_folding import BATCH
+from assay.native.onnx.constant_folding import BATCH, slice_of, split_sizes
 from assay.native.onnx.model import OnnxOp
 from assay.native.onnx.read import Importing, item_axes, item_axis, refused
 from assay.native.onnx.reshape import reshaped
 from assay.native.onnx.resize import resize
+from assay.native.onnx.rows import slice_value, take_rows
 
 
 def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int] | None:
@@ -55,8 +56,9 @@ def _depth_to_space(model: Importing, node: OnnxOp) -> str:
 def _space_to_depth(model: Importing, node: OnnxOp) -> str:
     value, block = model.values[node.inputs[0]], int(node.attributes["blocksize"])
     channels, high, wide = (model.shape(value)[0], *(n // block for n in model.shape(value)[1:]))
+    rows = node.attributes.get("mode", "DCR") == "DCR"
     value = model.add(node, ops.ReshapeOp((channels, high, block, wide, block)), value)
-    value = model.add(node, ops.TransposeOp((2, 4, 0, 1, 3)), value)
+    value = model.add(node, ops.TransposeOp((2, 4, 0, 1, 3) if rows else (0, 2, 4, 1, 3)), value)
     return model.add(node, ops.ReshapeOp((channels * block**2, high, wide)), value)
 
 
@@ -99,17 +101,9 @@ def _concat(model: Importing, node: OnnxOp) -> str:
     return model.add(node, ops.ConcatenateOp(axis), *values)
 
 
-def _part(model: Importing, node: OnnxOp, rows: Sequence[range]) -> str:
-    op = ops.SliceOp(
-        tuple(row.start for row in rows),
-        tuple(len(row) for row in rows),
-        tuple(row.step for row in rows),
-    )
-    return model.add(node, op, model.values[node.inputs[0]])
-
-
 def _slice(model: Importing, node: OnnxOp) -> str:
-    shape = model.shape(model.values[node.inputs[0]])
+    value = model.values[node.inputs[0]]
+    shape = model.shape(value)
     starts, ends = (_numbers(model, node, at, n) or [] for at, n in ((1, "starts"), (2, "ends")))
     axes = _numbers(model, node, 3, "axes") or list(range(len(starts)))
     steps = _numbers(model, node, 4, "steps") or [1] * len(starts)
@@ -118,54 +112,50 @@ def _slice(model: Importing, node: OnnxOp) -> str:
         if axis in (0, -len(shape) - 1) and start == 0 and end >= BATCH and step == 1:
             continue  # all of the batch
         at = item_axis(node, axis, len(shape))
-        last = None if step < 0 and end < -shape[at] else end
-        rows[at] = range(shape[at])[start:last:step]
-    return _part(model, node, rows)
+        rows[at] = range(shape[at])[slice_of(shape[at], start, end, step)]
+    return slice_value(model, node, value, rows)
 
 
 def split(model: Importing, node: OnnxOp) -> None:
     """The one operator here that has several outputs."""
-    shape = model.shape(model.values[node.inputs[0]])
+    value = model.values[node.inputs[0]]
+    shape = model.shape(value)
     axis = item_axis(node, node.attributes.get("axis", 0), len(shape))
-    count = len(node.outputs)
-    most = -(-shape[axis] // count)
-    sizes = _numbers(model, node, 1, "split") or [most] * (count - 1) + [
-        shape[axis] - most * (count - 1)
-    ]
+    sizes = _numbers(model, node, 1, "split") or split_sizes(shape[axis], len(node.outputs))
+    if sum(sizes) != shape[axis]:
+        raise refused(node, f"parts of {sizes} do not add up to {shape[axis]}")
     start = 0
     for name, size in zip(node.outputs, sizes, strict=True):
         rows = [range(whole) for whole in shape]
         rows[axis] = range(start, start + size)
-        model.values[name] = _part(model, node, rows)
+        model.values[name] = slice_value(model, node, value, rows)
         start += size
 
 
 def _gather(model: Importing, node: OnnxOp) -> str:
-    """Rows of a known table by a computed number, or known rows of a value."""
-    table, rows = node.inputs
+    """Rows of a known table by computed indices, or known rows of a value."""
+    table, indices = node.inputs
     axis = node.attributes.get("axis", 0)
     if table in model.known:
-        held = np.asarray(model.known[table], np.float32)
-        if held.ndim != 2 or axis != 0:
-            raise refused(node, f"a table of {held.shape} along axis {axis}")
-        weight = model.building.constant(f"{node.outputs[0]}/table", held)
-        return model.add(node, ops.EmbeddingOp(weight), model.values[rows])
-    if rows not in model.known:
-        raise refused(node, "its rows are computed")
+        values = model.known[table]
+        if values.ndim not in (1, 2) or axis not in (0, -values.ndim):
+            raise refused(node, f"a table of {values.shape} along axis {axis}")
+        rows = np.asarray(values, np.float32).reshape(len(values), -1)
+        weight = model.building.constant(f"{node.outputs[0]}/table", rows)
+        op = ops.EmbeddingOp(weight, checked=True)
+        value = model.add(node, op, model.values[indices])
+        flat = model.shape(value)[:-1]
+        return model.add(node, ops.ReshapeOp(flat), value) if values.ndim == 1 else value
     shape = model.shape(model.values[table])
     at = item_axis(node, axis, len(shape))
-    wanted = model.known[rows].astype(np.int64) % shape[at]
-    flat = wanted.ravel().tolist()
-    step = flat[1] - flat[0] if len(flat) > 1 else 1
-    found = range(flat[0], flat[0] + step * len(flat), step) if step else range(0)
-    if list(found) != flat or wanted.ndim > 1:
-        raise refused(node, "its rows are not evenly apart")
-    parts = [range(size) for size in shape]
-    parts[at] = found
-    value = _part(model, node, parts)
-    if wanted.ndim:
+    positions = model.weight(node, 1).astype(np.int64)
+    if ((positions < -shape[at]) | (positions >= shape[at])).any():
+        raise refused(node, f"its indices exceed the {shape[at]} rows of axis {axis}")
+    positions = positions % shape[at]
+    value = take_rows(model, node, model.values[table], at, positions.ravel().tolist())
+    left = (*shape[:at], *positions.shape, *shape[at + 1 :])
+    if positions.ndim == 1:
         return value
-    left = tuple(size for axis, size in enumerate(shape) if axis != at)
     if not left:
         raise refused(node, "it leaves no axis but the batch")
     return model.add(node, ops.ReshapeOp(left), value)
@@ -183,12 +173,8 @@ def _pad(model: Importing, node: OnnxOp) -> str:
         pads = whole
     if not any(pads):
         return value
-    filled = len(node.inputs) > 2 and node.inputs[2] and np.any(model.known[node.inputs[2]])
-    if (
-        filled
-        or node.attributes.get("value", 0)
-        or node.attributes.get("mode", "constant") != ("constant")
-    ):
+    filled = len(node.inputs) > 2 and node.inputs[2] and np.any(model.weight(node, 2))
+    if filled or node.attributes.get("value", 0):
         raise refused(node, "only zeros can be put around a value")
     if pads[0] or pads[rank] or min(pads) < 0:
         raise refused(node, f"the padding {tuple(pads)} is not around an item")

@@ -93,14 +93,14 @@ def _emit_conv_transpose(op: ops.ConvTransposeOp, emitter: Emitter, node: Node) 
     """A convolution of the input dilated by zeros."""
     weight, pads = as_conv(op, emitter.graph.constants[op.weight])
     channels, height, width = emitter.shape(node)
-    spread = (channels, (height - 1) * op.strides[0] + 1, (width - 1) * op.strides[1] + 1)
+    dilated = (channels, (height - 1) * op.strides[0] + 1, (width - 1) * op.strides[1] + 1)
     value = emitter.read(node)
     if op.strides != (1, 1):
-        value = f"net.spread({value}, {sizes(spread)}, {sizes(op.strides)})"
+        value = f"net.dilate({value}, {sizes(dilated)}, {sizes(op.strides)})"
     if min(pads) < 0:
         crop = [max(0, -pad) for pad in pads]
         starts = (0, crop[0], crop[1])
-        size = (channels, spread[1] - crop[0] - crop[2], spread[2] - crop[1] - crop[3])
+        size = (channels, dilated[1] - crop[0] - crop[2], dilated[2] - crop[1] - crop[3])
         value = f"net.slice({value}, {sizes(size)}, {sizes(starts)}, {{1, 1, 1}})"
     name = emitter.constant(f"{node.name}/turned_kernel", weight)
     call = f"net.convolution({value}, {sizes(node.shape)}, {sizes(weight.shape[2:])}, {name}"

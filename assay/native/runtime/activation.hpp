@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "post.hpp"
+#include "post_ops.hpp"
 #include "vector.hpp"
 
 namespace assay {
@@ -27,25 +27,25 @@ ASSAY_INLINE Vector tanh(Vector x) {
 }
 
 template <typename Each>
-ASSAY_INLINE Vector by_lane(Vector x, Each each) {
+ASSAY_INLINE Vector per_lane(Vector x, Each each) {
     for (Size i = 0; i < lanes; ++i) x[i] = each(x[i]);
     return x;
 }
 
 // 2 to the power of whole numbers, by the bits of a float's exponent.
-ASSAY_INLINE Vector power_of_two(Whole n) {
-    const Whole bits = (n + 127) << 23;
-    Vector found;
-    std::memcpy(&found, &bits, sizeof found);
-    return found;
+ASSAY_INLINE Vector power_of_two(IntVector n) {
+    const IntVector bits = (n + 127) << 23;
+    Vector result;
+    std::memcpy(&result, &bits, sizeof result);
+    return result;
 }
 
 // x = n ln 2 + r, and e^r - 1 by its series, to the last place or two (the coefficients are those
 // of Cephes).
-struct Powers {
+struct ExponentialParts {
     Vector n, series;
 };
-ASSAY_INLINE Powers powers(Vector x) {
+ASSAY_INLINE ExponentialParts split_exponential(Vector x) {
     const Vector n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  // to the nearest whole
     const Vector r = x - n * 0.693359375f + n * 2.12194440e-4f;
     Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
@@ -58,15 +58,16 @@ ASSAY_INLINE Powers powers(Vector x) {
 
 // 2 to the n comes in two steps, as one may be beyond a float. `less_one` gives e^x - 1, by the
 // series alone where n is 0, so that small numbers keep all their places.
-template <bool less_one>
+template <bool minus_one>
 ASSAY_INLINE Vector exponential(Vector x) {
-    const auto [n, series] = powers(at_most(at_least(x, fill(-87.336544f)), fill(88.722835f)));
-    const Whole whole = __builtin_convertvector(n, Whole), half = whole >> 1;
-    Vector found = (series + 1.0f) * power_of_two(half) * power_of_two(whole - half);
-    if (less_one) found = n == Vector{} ? series : found - 1.0f;
-    found = x > 88.722835f ? fill(HUGE_VALF) : found;
-    found = x < -87.336544f ? fill(less_one ? -1.0f : 0.0f) : found;
-    return x != x ? x : found;
+    const auto [n, series] =
+        split_exponential(at_most(at_least(x, fill(-87.336544f)), fill(88.722835f)));
+    const IntVector exponent = __builtin_convertvector(n, IntVector), half = exponent >> 1;
+    Vector result = (series + 1.0f) * power_of_two(half) * power_of_two(exponent - half);
+    if (minus_one) result = n == Vector{} ? series : result - 1.0f;
+    result = x > 88.722835f ? fill(HUGE_VALF) : result;
+    result = x < -87.336544f ? fill(minus_one ? -1.0f : 0.0f) : result;
+    return x != x ? x : result;
 }
 
 ASSAY_INLINE Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
@@ -74,10 +75,10 @@ ASSAY_INLINE Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
 // Held where nothing overflows, so that a quick reciprocal does: beyond, it is 1, or less than a
 // float can tell from 0.
 ASSAY_INLINE Vector sigmoid(Vector x) {
-    const auto [n, series] = powers(at_most(at_least(-x, fill(-87.0f)), fill(87.0f)));
-    const Vector power = power_of_two(__builtin_convertvector(n, Whole));
-    const Vector found = reciprocal(1.0f + (series * power + power));
-    return x < -87.0f ? Vector{} : found;
+    const auto [n, series] = split_exponential(at_most(at_least(-x, fill(-87.0f)), fill(87.0f)));
+    const Vector power = power_of_two(__builtin_convertvector(n, IntVector));
+    const Vector result = reciprocal(1.0f + (series * power + power));
+    return x < -87.0f ? Vector{} : result;
 }
 
 ASSAY_INLINE Vector elu(Vector x, float alpha) {
@@ -107,7 +108,7 @@ ASSAY_INLINE Vector gelu(Vector x) {
 }
 
 // log(1 + u) for u from 0 to 1, by the series of the area tangent.
-ASSAY_INLINE Vector log_one_plus(Vector u) {
+ASSAY_INLINE Vector log1p(Vector u) {
     const Vector s = u / (2.0f + u), t = s * s;
     Vector p = t * (1.0f / 13) + 1.0f / 11;
     p = t * p + 1.0f / 9;
@@ -118,7 +119,7 @@ ASSAY_INLINE Vector log_one_plus(Vector u) {
 }
 
 ASSAY_INLINE Vector softplus(Vector x) {
-    return at_least(x, Vector{}) + log_one_plus(exponential<false>(-absolute(x)));
+    return at_least(x, Vector{}) + log1p(exponential<false>(-absolute(x)));
 }
 
 // x tanh(log(1 + e^x)), which is x n / (n + 2) for n = e^x (e^x + 2).
@@ -127,7 +128,7 @@ ASSAY_INLINE Vector mish(Vector x) {
     return x > 20.0f ? x : x * n / (n + 2.0f);
 }
 
-ASSAY_INLINE Vector relu(Vector x, const Post& post) {
+ASSAY_INLINE Vector relu(Vector x, const PostOp& post) {
     // No slope is no product: infinity times 0 is no number.
     const Vector y = post.alpha == 0 ? at_least(x, Vector{}) : x > Vector{} ? x : x * post.alpha;
     return post.limit > 0 ? at_most(y, fill(post.limit)) : y;
@@ -138,15 +139,16 @@ ASSAY_INLINE Vector hard_sigmoid(Vector x) {
 }
 
 // The lower end of the level that a number is in, of 256.
-ASSAY_INLINE Vector levels(Vector x, float low, float high) {
+ASSAY_INLINE Vector quantize(Vector x, float low, float high) {
     const Vector steps = (x - low) * (256.0f / (high - low));
-    const Vector held =
+    const Vector clamped =
         steps == steps ? at_most(at_least(steps, Vector{}), fill(255.0f)) : Vector{};
-    const Whole whole = __builtin_convertvector(held, Whole);  // towards 0: there is nothing below
-    return __builtin_convertvector(whole, Vector) * ((high - low) / 256.0f) + low;
+    const IntVector level =
+        __builtin_convertvector(clamped, IntVector);  // towards 0: there is nothing below
+    return __builtin_convertvector(level, Vector) * ((high - low) / 256.0f) + low;
 }
 
-inline float apply_one(Function function, float x) {
+inline float apply_scalar(Function function, float x) {
     switch (function) {
         case Function::sqrt: return std::sqrt(x);
         case Function::log: return std::log(x);
@@ -170,7 +172,7 @@ inline float apply_one(Function function, float x) {
     }
 }
 
-ASSAY_INLINE Vector apply(const Post& post, Vector x) {
+ASSAY_INLINE Vector apply(const PostOp& post, Vector x) {
     switch (post.function) {
         case Function::relu: return relu(x, post);
         case Function::tanh: return tanh(x);
@@ -193,18 +195,20 @@ ASSAY_INLINE Vector apply(const Post& post, Vector x) {
         case Function::negative: return -x;
         case Function::reciprocal: return 1.0f / x;
         case Function::erf: return erf(x);
-        case Function::levels: return levels(x, post.alpha, post.limit);
-        default: return by_lane(x, [&post](float one) { return apply_one(post.function, one); });
+        case Function::quantize: return quantize(x, post.alpha, post.limit);
+        default:
+            return per_lane(x, [&post](float lane) { return apply_scalar(post.function, lane); });
     }
 }
 
 // `count` neighbours, in place; `residual` is as long.
-inline void apply(const Posts& posts, float* values, const float* residual, Size count) {
-    for (const Post& post : posts)
+inline void apply(const PostOps& posts, float* values, const float* residual, Size count) {
+    for (const PostOp& post : posts)
         for (Size i = 0; i < count; i += lanes) {
             const Vector x = load(values + i, count - i);
-            const bool adds = post.function == Function::residual;
-            store(values + i, adds ? x + load(residual + i, count - i) : apply(post, x), count - i);
+            const bool adds_residual = post.function == Function::residual;
+            store(values + i, adds_residual ? x + load(residual + i, count - i) : apply(post, x),
+                  count - i);
         }
 }
 

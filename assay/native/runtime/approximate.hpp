@@ -1,110 +1,120 @@
-// Layers that a knob changed: over bytes, perforated, pooled at once, or without some terms.
+// Layers that a knob changed: int8, perforated, with a fused max pool, or with sampled weights.
 #pragma once
 
-#include "byte_depthwise.hpp"
 #include "constants.hpp"
-#include "gathered.hpp"
+#include "indirect_convolution.hpp"
+#include "int8_depthwise.hpp"
 
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
-// Only a gathering kernel computes these.
-inline bool approximated(const Layer& layer) {
-    return !layer.scales.empty() || layer.perforation != Layer{}.perforation || layer.pooled;
+// Only an indirect convolution computes these.
+inline bool is_approximate(const Layer& layer) {
+    return !layer.weight_scales.empty() || layer.perforation.is_active() || layer.max_pool_2x2;
 }
 
-// What approximate() takes beside a kernel's work.
-struct Given {
+// Arguments of approximate().
+struct ApproximateArguments {
     const Geometry& g;
     const Layer& layer;
     const float* weight;
     std::string key;  // names these weights
     Epilogue after;
-    Kept input, residual;
+    QuantParams input, residual;
     const float* from;
     float* to;
 };
 
-// Factors of the sums and what is added to them; a byte's zero is taken off with the bias.
-struct Factors {
+// Scales and biases of the sums; the bias includes the correction for the input's zero point.
+struct OutputScales {
     Buffer<float> scales, bias;            // to floats
     Buffer<float> byte_scales, byte_bias;  // to the bytes that are written, if they are
 };
 
-inline Factors factors(const Given& given, const std::vector<float>& totals,
-                       const Constants& constants) {
-    const Size filters = given.g.filters, padded = filters + widest * lanes;
-    Factors made{Buffer<float>(padded), Buffer<float>(padded), Buffer<float>(padded),
-                 Buffer<float>(padded)};
-    const Kept output = kept(given.layer);
-    const float* scales =
-        given.layer.scales.empty() ? nullptr : constants.weights().get(given.layer.scales, filters);
+inline OutputScales output_scales(const ApproximateArguments& arguments,
+                                  const std::vector<float>& totals, const Constants& constants) {
+    const Size filters = arguments.g.filters, padded = filters + widest * lanes;
+    OutputScales result{Buffer<float>(padded), Buffer<float>(padded), Buffer<float>(padded),
+                        Buffer<float>(padded)};
+    const QuantParams output = arguments.layer.quantization;
+    const float* scales = arguments.layer.weight_scales.empty()
+                              ? nullptr
+                              : constants.weights().get(arguments.layer.weight_scales, filters);
     for (Size i = 0; i < filters; ++i) {
-        const double scale = (scales ? double{scales[i]} : 1.0) * double{given.input.scale};
-        const double zeros = double{given.input.zero} * double{totals[static_cast<std::size_t>(i)]};
-        const double bias = given.after.bias ? double{given.after.bias[i]} : 0.0;
-        const double less = bias - scale * zeros, step = double{output.scale};
-        made.scales.data()[i] = static_cast<float>(scale);
-        made.bias.data()[i] = static_cast<float>(less);
-        made.byte_scales.data()[i] = static_cast<float>(scale / step);
-        made.byte_bias.data()[i] = static_cast<float>(less / step + double{output.zero});
+        const double scale = (scales ? double{scales[i]} : 1.0) * double{arguments.input.scale};
+        const double zeros =
+            double{arguments.input.zero_point} * double{totals[static_cast<std::size_t>(i)]};
+        const double bias = arguments.after.bias ? double{arguments.after.bias[i]} : 0.0;
+        const double offset = bias - scale * zeros, step = double{output.scale};
+        result.scales.data()[i] = static_cast<float>(scale);
+        result.bias.data()[i] = static_cast<float>(offset);
+        result.byte_scales.data()[i] = static_cast<float>(scale / step);
+        result.byte_bias.data()[i] = static_cast<float>(offset / step + double{output.zero_point});
     }
-    return made;
+    return result;
 }
 
-// The same for any layer of these weights and this input.
-inline std::shared_ptr<const Factors> shared_factors(const Given& given, const std::string& key,
-                                                     const std::vector<float>& totals,
-                                                     Constants& constants) {
-    std::string scale = given.layer.bias;
-    for (const Kept& each : {given.input, kept(given.layer)})
-        for (float number : {each.scale, each.zero}) scale += " " + std::to_string(double{number});
-    return constants.get<Factors>(key + " factors " + scale,
-                                  [&] { return factors(given, totals, constants); });
+// One copy for all layers with these weights and this input.
+inline std::shared_ptr<const OutputScales> shared_output_scales(
+    const ApproximateArguments& arguments, const std::string& key, const std::vector<float>& totals,
+    Constants& constants) {
+    std::string scale = arguments.layer.bias;
+    for (const QuantParams& each : {arguments.input, arguments.layer.quantization})
+        for (float number : {each.scale, each.zero_point})
+            scale += " " + std::to_string(double{number});
+    return constants.get<OutputScales>(key + " factors " + scale,
+                                       [&] { return output_scales(arguments, totals, constants); });
 }
 
-inline Keeping keeping(const Given& given, const Factors& numbers) {
-    return {numbers.scales.data(),   numbers.bias.data(), given.after,
-            given.residual,          kept(given.layer),   numbers.byte_scales.data(),
-            numbers.byte_bias.data()};
+inline OutputStage output_stage(const ApproximateArguments& arguments, const OutputScales& scales) {
+    return {scales.scales.data(),   scales.bias.data(),           arguments.after,
+            arguments.residual,     arguments.layer.quantization, scales.byte_scales.data(),
+            scales.byte_bias.data()};
 }
 
-inline std::unique_ptr<Step> depthwise_step(const Given& given, Constants& constants) {
-    const std::string key = given.key + " taps";
-    const auto held =
-        constants.get<TapRows>(key, [&] { return ByteDepthwise::weights(given.g, given.weight); });
-    const auto numbers = shared_factors(given, key, held->totals, constants);
-    auto made =
-        std::make_unique<ByteDepthwise>(given.g, held, keeping(given, *numbers),
-                                        static_cast<Byte>(given.input.zero), given.from, given.to);
-    made->holds.push_back(numbers);
-    return made;
+inline std::unique_ptr<Step> depthwise_step(const ApproximateArguments& arguments,
+                                            Constants& constants) {
+    const std::string key = arguments.key + " taps";
+    const auto weights = constants.get<DepthwiseWeights>(
+        key, [&] { return Int8Depthwise::pack_weights(arguments.g, arguments.weight); });
+    const auto scales = shared_output_scales(arguments, key, weights->totals, constants);
+    auto step = std::make_unique<Int8Depthwise>(
+        arguments.g, weights, output_stage(arguments, *scales),
+        static_cast<Byte>(arguments.input.zero_point), arguments.from, arguments.to);
+    step->kept_constants.push_back(scales);
+    return step;
 }
 
 template <typename In, typename Weight>
-std::unique_ptr<Step> gathered_step(const Given& given, Constants& constants) {
-    const Geometry& g = given.g;
+std::unique_ptr<Step> indirect_convolution_step(const ApproximateArguments& arguments,
+                                                Constants& constants) {
+    const Geometry& g = arguments.g;
     const std::string key =
-        given.key + " terms" + std::to_string(sizeof(In)) + std::to_string(sizeof(Weight));
+        arguments.key + " terms" + std::to_string(sizeof(In)) + std::to_string(sizeof(Weight));
     std::string shape;
     for (Size each : {g.width, g.pads[1], g.pads[3]}) shape += "-" + std::to_string(each);
-    const auto held = constants.get<Terms<Weight>>(key + shape, [&] {
-        return terms<In, Weight>(g, given.weight, columns_for(g.filters), sizeof(In) > 1);
+    const auto weights = constants.get<SampledWeights<Weight>>(key + shape, [&] {
+        return pack_sampled_weights<In, Weight>(g, arguments.weight, columns_for(g.filters),
+                                                sizeof(In) > 1);
     });
-    const auto numbers = shared_factors(given, key, held->totals, constants);
-    const auto& cut = given.layer.perforation;
-    auto made = std::make_unique<Gathered<In, Weight>>(
-        g, held, keeping(given, *numbers), Perforation{cut[0], cut[1], cut[2]}, given.layer.pooled,
-        static_cast<In>(given.input.zero), given.from, given.to);
-    made->holds.push_back(numbers);
-    return made;
+    const auto scales = shared_output_scales(arguments, key, weights->totals, constants);
+    auto step = std::make_unique<IndirectConvolution<In, Weight>>(
+        g, weights, output_stage(arguments, *scales), arguments.layer.perforation,
+        arguments.layer.max_pool_2x2, static_cast<In>(arguments.input.zero_point), arguments.from,
+        arguments.to);
+    step->kept_constants.push_back(scales);
+    return step;
 }
 
-inline std::unique_ptr<Step> approximate(const Given& given, Constants& constants) {
-    if (ByteDepthwise::fits(given.g) && given.g.groups > 1) return depthwise_step(given, constants);
-    if (given.input.bytes) return gathered_step<Byte, Signed>(given, constants);
-    if (!given.layer.scales.empty()) return gathered_step<float, Signed>(given, constants);
-    return gathered_step<float, float>(given, constants);
+inline std::unique_ptr<Step> approximate(const ApproximateArguments& arguments,
+                                         Constants& constants) {
+    if (Int8Depthwise::fits(arguments.g) && arguments.g.groups > 1)
+        return depthwise_step(arguments, constants);
+    if (arguments.input.quantized)
+        return indirect_convolution_step<Byte, Signed>(arguments, constants);
+    if (!arguments.layer.weight_scales.empty())
+        return indirect_convolution_step<float, Signed>(arguments, constants);
+    return indirect_convolution_step<float, float>(arguments, constants);
 }
 
 }  // namespace ASSAY_LEVEL_NAMESPACE

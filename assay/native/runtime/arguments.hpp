@@ -1,4 +1,4 @@
-// What a user asked of the binary.
+// The command line of a program.
 #pragma once
 
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "choice.hpp"
+#include "autotuner.hpp"
 
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
@@ -41,66 +41,67 @@ constexpr const char* usage =
     "  --layers             tell where the time goes, layer by layer, instead\n"
     "  --json               tell results as JSON\n";
 
-inline Size whole_number(const std::string& flag, const std::string& text) {
-    Size found = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), found);
-    if (end.ec != std::errc() || end.ptr != text.data() + text.size() || found < 1)
-        throw Mistake(flag + " is '" + text + "', but has to be a whole number, 1 or more.");
-    return found;
+inline Size positive_integer(const std::string& flag, const std::string& text) {
+    Size number = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size() || number < 1)
+        throw Error(flag + " is '" + text + "', but has to be a whole number, 1 or more.");
+    return number;
 }
 
-inline std::string one_of(const std::string& flag, const std::string& text,
-                          const std::vector<std::string>& choices) {
+inline std::string check_choice(const std::string& flag, const std::string& text,
+                                const std::vector<std::string>& choices) {
     std::string listed;
     for (const std::string& choice : choices) {
         if (choice == text) return text;
         listed += (listed.empty() ? "" : ", ") + choice;
     }
-    throw Mistake(flag + " is '" + text + "', but has to be one of " + listed + ".");
+    throw Error(flag + " is '" + text + "', but has to be one of " + listed + ".");
 }
 
-inline double seconds_of(const std::string& text) {
+inline double parse_seconds(const std::string& text) {
     char* end = nullptr;
-    const double found = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(found >= 0))
-        throw Mistake("--choose is '" + text + "', but has to be a number of seconds.");
-    return found;
+    const double seconds = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !(seconds >= 0))
+        throw Error("--choose is '" + text + "', but has to be a number of seconds.");
+    return seconds;
 }
 
-inline Allowed kernels_of(const std::string& text) {
-    one_of("--kernels", text, {"auto", "portable", "onednn"});
+inline Allowed parse_kernels(const std::string& text) {
+    check_choice("--kernels", text, {"auto", "portable", "onednn"});
     if (text == "onednn" && !with_onednn)
-        throw Mistake("--kernels is onednn, but this program was built without oneDNN.");
+        throw Error("--kernels is onednn, but this program was built without oneDNN.");
     return text == "portable" ? Allowed::own : text == "onednn" ? Allowed::onednn : Allowed::all;
 }
 
-inline void set_value(Arguments& found, const std::string& flag, const std::string& value) {
-    if (flag == "-t" || flag == "-d") found.set = one_of(flag, value, {"test", "tune"});
-    else if (flag == "-c" || flag == "--config") found.config = value;
-    else if (flag == "--data") found.data = value;
+inline void set_value(Arguments& arguments, const std::string& flag, const std::string& value) {
+    if (flag == "-t" || flag == "-d") arguments.set = check_choice(flag, value, {"test", "tune"});
+    else if (flag == "-c" || flag == "--config") arguments.config = value;
+    else if (flag == "--data") arguments.data = value;
     else if (flag == "--layout")
-        found.layout = one_of(flag, value, {"channels-first", "channels-last"});
-    else if (flag == "--outputs") found.outputs = value;
-    else if (flag == "--batch") found.batch = whole_number(flag, value);
-    else if (flag == "--repeat") found.repeat = whole_number(flag, value);
-    else if (flag == "--threads") found.threads = static_cast<int>(whole_number(flag, value));
-    else if (flag == "--kernels") found.allowed = kernels_of(value);
-    else if (flag == "--choose") found.seconds = seconds_of(value);
-    else throw Mistake("There is no option " + flag + "; -h tells those there are.");
+        arguments.layout = check_choice(flag, value, {"channels-first", "channels-last"});
+    else if (flag == "--outputs") arguments.outputs = value;
+    else if (flag == "--batch") arguments.batch = positive_integer(flag, value);
+    else if (flag == "--repeat") arguments.repeat = positive_integer(flag, value);
+    else if (flag == "--threads")
+        arguments.threads = static_cast<int>(positive_integer(flag, value));
+    else if (flag == "--kernels") arguments.allowed = parse_kernels(value);
+    else if (flag == "--choose") arguments.seconds = parse_seconds(value);
+    else throw Error("There is no option " + flag + "; -h tells those there are.");
 }
 
-inline Arguments arguments(int count, char** words) {
-    Arguments found;
+inline Arguments parse_arguments(int count, char** words) {
+    Arguments result;
     for (int i = 1; i < count; ++i) {
         const std::string flag = words[i];
-        if (flag == "-h" || flag == "--help") found.help = true;
-        else if (flag == "--json") found.json = true;
-        else if (flag == "--mean-of-batches") found.mean_of_batches = true;
-        else if (flag == "--layers") found.layers = true;
-        else if (i + 1 == count && flag[0] == '-') throw Mistake("Nothing follows " + flag + ".");
-        else set_value(found, flag, words[++i]);
+        if (flag == "-h" || flag == "--help") result.help = true;
+        else if (flag == "--json") result.json = true;
+        else if (flag == "--mean-of-batches") result.mean_of_batches = true;
+        else if (flag == "--layers") result.layers = true;
+        else if (i + 1 == count && flag[0] == '-') throw Error("Nothing follows " + flag + ".");
+        else set_value(result, flag, words[++i]);
     }
-    return found;
+    return result;
 }
 
 }  // namespace ASSAY_LEVEL_NAMESPACE

@@ -1,4 +1,4 @@
-// Weights in the forms that kernels read, made when first asked for and shared by all who ask.
+// Weights in the layouts that kernels read: packed on first use and shared by all kernels.
 #pragma once
 
 #include <functional>
@@ -22,37 +22,38 @@ class Constants {
     const Weights& weights() const { return weights_; }
 
     // Freed when the last kernel that uses it is.
-    template <typename Made>
-    std::shared_ptr<const Made> get(const std::string& key, const std::function<Made()>& make) {
-        auto& place = made_[key];
-        auto found = std::static_pointer_cast<const Made>(place.lock());
-        if (!found) {
-            found = std::make_shared<const Made>(make());
-            place = found;
+    template <typename Constant>
+    std::shared_ptr<const Constant> get(const std::string& key,
+                                        const std::function<Constant()>& make) {
+        auto& entry = constants_[key];
+        auto constant = std::static_pointer_cast<const Constant>(entry.lock());
+        if (!constant) {
+            constant = std::make_shared<const Constant>(make());
+            entry = constant;
         }
-        return found;
+        return constant;
     }
 
   private:
     const Weights& weights_;
-    std::map<std::string, std::weak_ptr<const void>> made_;
+    std::map<std::string, std::weak_ptr<const void>> constants_;
 };
 
 // Dense weights after an image that was flattened: from (channel, row, column) order of their
 // inputs to the order in which the image lies in memory.
-inline Buffer<float> reordered(const float* weight, Size units, const Shape& image) {
+inline Buffer<float> reorder_dense_weights(const float* weight, Size units, const Shape& image) {
     const Size channels = image[0], pixels = image[1] * image[2], inputs = channels * pixels;
-    Buffer<float> made(units * inputs);
+    Buffer<float> result(units * inputs);
     for (Size unit = 0; unit < units; ++unit)
         for (Size c = 0; c < channels; ++c)
             for (Size pixel = 0; pixel < pixels; ++pixel)
-                made.data()[unit * inputs + pixel * channels + c] =
+                result.data()[unit * inputs + pixel * channels + c] =
                     weight[unit * inputs + c * pixels + pixel];
-    return made;
+    return result;
 }
 
 // The float16 of the same value, where there is one.
-inline bool to_half(float value, Half& half) {
+inline bool to_float16(float value, Half& half) {
     std::uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
     const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
@@ -61,18 +62,18 @@ inline bool to_half(float value, Half& half) {
     if ((bits & 0x7FFFFFFFu) == 0) return half.bits = sign, true;
     if (exponent > 15 || exponent < -24) return false;
     const int shift = exponent >= -14 ? 13 : -1 - exponent;  // bits that a float16 has not
-    const std::uint32_t whole = fraction | 0x800000u;
-    if (whole & ((1u << shift) - 1)) return false;
-    const std::uint32_t kept = whole >> shift;  // with its leading one, where normal
+    const std::uint32_t mantissa = fraction | 0x800000u;
+    if (mantissa & ((1u << shift) - 1)) return false;
+    const std::uint32_t shifted = mantissa >> shift;  // with its leading one, where normal
     const std::uint32_t biased = exponent >= -14 ? static_cast<std::uint32_t>(exponent + 14) : 0;
-    half.bits = static_cast<std::uint16_t>(sign | ((biased << 10) + kept));
+    half.bits = static_cast<std::uint16_t>(sign | ((biased << 10) + shifted));
     return true;
 }
 
-inline bool all_halves(const float* values, Size count) {
+inline bool all_float16(const float* values, Size count) {
     Half half{};
     for (Size i = 0; i < count; ++i)
-        if (!to_half(values[i], half)) return false;
+        if (!to_float16(values[i], half)) return false;
     return true;
 }
 

@@ -7,13 +7,13 @@ namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Weights (channels, 1, high, wide) → tap, channel; a little longer than needed, for whole vectors.
-inline Buffer<float> by_tap(const Geometry& g, const float* weight) {
+inline Buffer<float> pack_depthwise_weights(const Geometry& g, const float* weight) {
     const Size taps = g.window[0] * g.window[1];
-    Buffer<float> made(taps * g.channels + lanes);
+    Buffer<float> result(taps * g.channels + lanes);
     for (Size c = 0; c < g.channels; ++c)
         for (Size tap = 0; tap < taps; ++tap)
-            made.data()[tap * g.channels + c] = weight[c * taps + tap];
-    return made;
+            result.data()[tap * g.channels + c] = weight[c * taps + tap];
+    return result;
 }
 
 class Depthwise : public Step {
@@ -21,7 +21,7 @@ class Depthwise : public Step {
     Depthwise(const Geometry& g, const float* weight, Epilogue after, const float* input,
               float* output)
         : g_(g), weight_(weight), after_(std::move(after)), input_(input), output_(output) {
-        limit_ = take_limit(after_);
+        limit_ = take_relu_limit(after_);
         after_.relu |= limit_ > 0;
         // Pixels whose windows reach beyond neither side of the image.
         const Size reach = (g_.window[1] - 1) * g_.dilations[1], stride = g_.strides[1];
@@ -34,10 +34,10 @@ class Depthwise : public Step {
     static bool fits(const Geometry& g) { return g.groups == g.channels && g.groups == g.filters; }
 
     const char* name() const override { return "depthwise"; }
-    Size most_parts() const override { return g_.images * g_.high; }
+    Size max_parts() const override { return g_.images * g_.high; }
 
     void run(const Part& part) override {
-        const Range rows = share(g_.images * g_.high, part);
+        const Range rows = partition(g_.images * g_.high, part);
         for (Size row = rows.first; row < rows.last; ++row) line(row / g_.high, row % g_.high);
     }
 
@@ -52,9 +52,9 @@ class Depthwise : public Step {
     }
 
     // The taps from `first` to `last` whose inputs lie in an image of this size.
-    static Range taps_inside(Size at, Size window, Size dilation, Size size) {
-        const Size first = at < 0 ? (-at + dilation - 1) / dilation : 0;
-        const Size last = at >= size ? 0 : (size - 1 - at) / dilation + 1;
+    static Range taps_inside(Size start, Size window, Size dilation, Size size) {
+        const Size first = start < 0 ? (-start + dilation - 1) / dilation : 0;
+        const Size last = start >= size ? 0 : (size - 1 - start) / dilation + 1;
         return {first, std::max(first, std::min(window, last))};
     }
 
@@ -85,10 +85,10 @@ class Depthwise : public Step {
     // one.
     template <int count, int vectors>
     ASSAY_INLINE void channels(const Window& here, Size c) {
-        constexpr int most = vectors ? vectors : 1;
-        const Size rest = vectors ? lanes : g_.channels - c;
-        Vector sum[count][most];
-        for (int v = 0; v < most; ++v) {
+        constexpr int vector_count = vectors ? vectors : 1;
+        const Size left = vectors ? lanes : g_.channels - c;
+        Vector sum[count][vector_count];
+        for (int v = 0; v < vector_count; ++v) {
             const Vector start = after_.bias ? load(after_.bias + c + v * lanes) : Vector{};
             for (int p = 0; p < count; ++p) sum[p][v] = start;
         }
@@ -99,11 +99,11 @@ class Depthwise : public Step {
             const float* factor =
                 weight_ + (ky * g_.window[1] + here.across.first) * g_.channels + c;
             for (Size kx = here.across.first; kx < here.across.last; ++kx) {
-                for (int v = 0; v < most; ++v) {
+                for (int v = 0; v < vector_count; ++v) {
                     const Vector weight = load(factor + v * lanes);
                     for (int p = 0; p < count; ++p) {
                         const float* from = value + p * next + v * lanes;
-                        sum[p][v] += (vectors ? load(from) : load(from, rest)) * weight;
+                        sum[p][v] += (vectors ? load(from) : load(from, left)) * weight;
                     }
                 }
                 value += step;
@@ -111,21 +111,21 @@ class Depthwise : public Step {
             }
         }
         for (int p = 0; p < count; ++p)
-            for (int v = 0; v < most; ++v) {
-                const Size place = here.at + p * g_.channels + c + v * lanes;
-                Vector found = sum[p][v];
-                if (after_.adds) found += load(after_.residual + place, rest);
-                if (after_.relu) found = at_least(found, Vector{});
-                if (limit_ > 0) found = at_most(found, fill(limit_));
-                store(output_ + place, after_.rest.empty() ? found : passed(found, place, rest),
-                      rest);
+            for (int v = 0; v < vector_count; ++v) {
+                const Size at = here.at + p * g_.channels + c + v * lanes;
+                Vector result = sum[p][v];
+                if (after_.adds_residual) result += load(after_.residual + at, left);
+                if (after_.relu) result = at_least(result, Vector{});
+                if (limit_ > 0) result = at_most(result, fill(limit_));
+                store(output_ + at,
+                      after_.post_ops.empty() ? result : apply_post_ops(result, at, left), left);
             }
     }
 
-    __attribute__((noinline)) Vector passed(Vector value, Size place, Size rest) const {
-        for (const Post& post : after_.rest)
+    __attribute__((noinline)) Vector apply_post_ops(Vector value, Size place, Size left) const {
+        for (const PostOp& post : after_.post_ops)
             value = post.function == Function::residual
-                        ? value + load(after_.residual + place, rest)
+                        ? value + load(after_.residual + place, left)
                         : apply(post, value);
         return value;
     }

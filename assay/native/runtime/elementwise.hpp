@@ -11,12 +11,12 @@ namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // An item at a time, and never less.
-class ByItem : public Step {
+class ItemwiseStep : public Step {
   public:
-    explicit ByItem(Size items) : items_(items) {}
-    Size most_parts() const override { return items_; }
+    explicit ItemwiseStep(Size items) : items_(items) {}
+    Size max_parts() const override { return items_; }
     void run(const Part& part) override {
-        const Range mine = share(items_, part);
+        const Range mine = partition(items_, part);
         for (Size i = mine.first; i < mine.last; ++i) item(i);
     }
 
@@ -33,28 +33,28 @@ constexpr Size chunk = 4096;
 // Functions of every number.
 class Activation : public Step {
   public:
-    Activation(Size items, const Shape& shape, Posts posts, const float* input, float* output)
+    Activation(Size items, const Shape& shape, PostOps posts, const float* input, float* output)
         : size_(items * count(shape)), posts_(std::move(posts)), input_(input), output_(output) {}
     const char* name() const override { return "activation"; }
-    Size most_parts() const override { return (size_ + chunk - 1) / chunk; }
+    Size max_parts() const override { return (size_ + chunk - 1) / chunk; }
     void run(const Part& part) override {
-        const Range chunks = share(most_parts(), part);
+        const Range chunks = partition(max_parts(), part);
         const Size last = std::min(size_, chunks.last * chunk);
         for (Size i = chunks.first * chunk; i < last; i += lanes) {
             Vector x = load(input_ + i, last - i);
-            for (const Post& post : posts_) x = apply(post, x);
+            for (const PostOp& post : posts_) x = apply(post, x);
             store(output_ + i, x, last - i);
         }
     }
 
   private:
     Size size_;
-    Posts posts_;
+    PostOps posts_;
     const float* input_;
     float* output_;
 };
 
-ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
+ASSAY_INLINE Vector combine(Kind kind, Vector a, Vector b) {
     switch (kind) {
         case Kind::add: return a + b;
         case Kind::multiply: return a * b;
@@ -87,17 +87,18 @@ class Binary : public Step {
     };
 
     Binary(Size items, const Layer& layer, Operand a, Operand b, float* output)
-        : items_(items), kind_(layer.kind), posts_(layer.posts), a_(a.data), b_(b.data),
+        : items_(items), kind_(layer.kind), posts_(layer.post_ops), a_(a.data), b_(b.data),
           output_(output), a_size_(a.fixed ? 0 : count(a.shape)),
           b_size_(b.fixed ? 0 : count(b.shape)), size_(count(layer.shape)) {
         std::vector<Size> from_a(static_cast<std::size_t>(size_)), from_b(from_a);
-        const Shape to = steps_of(layer.shape), in_a = repeated(a.shape), in_b = repeated(b.shape);
+        const Shape to = strides_of(layer.shape), in_a = repeated(a.shape),
+                    in_b = repeated(b.shape);
         for_each_index(layer.shape, [&](const Shape& index) {
-            const auto here = static_cast<std::size_t>(place(index, to));
-            from_a[here] = place(index, in_a);
-            from_b[here] = place(index, in_b);
+            const auto here = static_cast<std::size_t>(offset_of(index, to));
+            from_a[here] = offset_of(index, in_a);
+            from_b[here] = offset_of(index, in_b);
         });
-        const auto [a_step, b_step, most] = longest(from_a, from_b);
+        const auto [a_step, b_step, most] = longest_rows(from_a, from_b);
         Size length = std::min(most, chunk);
         while (most % length) --length;
         a_step_ = a_step, b_step_ = b_step, length_ = length;
@@ -107,14 +108,15 @@ class Binary : public Step {
         }
     }
     const char* name() const override { return "binary"; }
-    Size most_parts() const override { return std::max<Size>(items_, items_ * size_ / chunk); }
+    Size max_parts() const override { return std::max<Size>(items_, items_ * size_ / chunk); }
     void run(const Part& part) override {
         const Size each = static_cast<Size>(rows_.size());
-        const Range mine = share(items_ * each, part);
+        const Range mine = partition(items_ * each, part);
         for (Size i = mine.first; i < mine.last; ++i) {
             const Size item = i / each;
             const Row& row = rows_[static_cast<std::size_t>(i % each)];
-            line(a_ + item * a_size_ + row.a, b_ + item * b_size_ + row.b, output_ + i * length_);
+            combine_row(a_ + item * a_size_ + row.a, b_ + item * b_size_ + row.b,
+                        output_ + i * length_);
         }
     }
 
@@ -122,68 +124,69 @@ class Binary : public Step {
     struct Row {
         Size a, b;
     };
-    struct Way {
+    struct Strides {
         Size a, b, length;
     };
 
     static Shape repeated(const Shape& shape) {
-        Shape steps = steps_of(shape);
+        Shape steps = strides_of(shape);
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             if (shape[axis] == 1) steps[axis] = 0;
         return steps;
     }
 
     // The longest rows of one length along which both steps stay what they are.
-    static Way longest(const std::vector<Size>& a, const std::vector<Size>& b) {
+    static Strides longest_rows(const std::vector<Size>& a, const std::vector<Size>& b) {
         const Size size = static_cast<Size>(a.size());
         const auto at = [](const std::vector<Size>& from, Size i) {
             return from[static_cast<std::size_t>(i)];
         };
         if (size == 1) return {1, 1, 1};
-        Way way{at(a, 1) - at(a, 0), at(b, 1) - at(b, 0), size};
-        if (way.a < 0 || way.a > 1 || way.b < 0 || way.b > 1) return {1, 1, 1};
+        Strides strides{at(a, 1) - at(a, 0), at(b, 1) - at(b, 0), size};
+        if (strides.a < 0 || strides.a > 1 || strides.b < 0 || strides.b > 1) return {1, 1, 1};
         Size run = 1;  // of the row that is being followed
         for (Size i = 1; i < size; ++i) {
             const bool goes_on =
-                at(a, i) - at(a, i - 1) == way.a && at(b, i) - at(b, i - 1) == way.b;
-            if (goes_on && run < way.length) {
+                at(a, i) - at(a, i - 1) == strides.a && at(b, i) - at(b, i - 1) == strides.b;
+            if (goes_on && run < strides.length) {
                 ++run;
                 continue;
             }
-            way.length = std::gcd(way.length, run);
+            strides.length = std::gcd(strides.length, run);
             run = 1;
         }
-        way.length = std::gcd(way.length, run);
-        return way.length == 1 ? Way{1, 1, 1} : way;
+        strides.length = std::gcd(strides.length, run);
+        return strides.length == 1 ? Strides{1, 1, 1} : strides;
     }
 
-    void line(const float* a, const float* b, float* to) const {
+    void combine_row(const float* a, const float* b, float* to) const {
         for (Size i = 0; i < length_; i += lanes) {
             const Size left = length_ - i;
-            Vector x = combined(kind_, a_step_ ? load(a + i, left) : fill(*a),
-                                b_step_ ? load(b + i, left) : fill(*b));
-            for (const Post& post : posts_) x = apply(post, x);
+            Vector x = combine(kind_, a_step_ ? load(a + i, left) : fill(*a),
+                               b_step_ ? load(b + i, left) : fill(*b));
+            for (const PostOp& post : posts_) x = apply(post, x);
             store(to + i, x, left);
         }
     }
 
     Size items_;
     Kind kind_;
-    Posts posts_;
+    PostOps posts_;
     const float *a_, *b_;
     float* output_;
     Size a_size_, b_size_, size_, a_step_ = 1, b_step_ = 1, length_ = 1;
     std::vector<Row> rows_;
 };
 
-class Softmax : public ByItem {
+class Softmax : public ItemwiseStep {
   public:
     Softmax(Size items, const Shape& shape, Size axis, const float* input, float* output)
-        : ByItem(items), size_(count(shape)), long_(shape[static_cast<std::size_t>(axis)]),
-          step_(steps_of(shape)[static_cast<std::size_t>(axis)]), input_(input), output_(output) {
-        const Shape steps = steps_of(shape);
+        : ItemwiseStep(items), size_(count(shape)), length_(shape[static_cast<std::size_t>(axis)]),
+          step_(strides_of(shape)[static_cast<std::size_t>(axis)]), input_(input), output_(output) {
+        const Shape steps = strides_of(shape);
         for_each_index(shape, [&](const Shape& index) {
-            if (index[static_cast<std::size_t>(axis)] == 0) starts_.push_back(place(index, steps));
+            if (index[static_cast<std::size_t>(axis)] == 0)
+                starts_.push_back(offset_of(index, steps));
         });
     }
     const char* name() const override { return "softmax"; }
@@ -197,36 +200,37 @@ class Softmax : public ByItem {
   private:
     void row(const float* from, float* to) const {
         float largest = from[0], sum = 0;
-        for (Size i = 1; i < long_; ++i) largest = std::max(largest, from[i * step_]);
+        for (Size i = 1; i < length_; ++i) largest = std::max(largest, from[i * step_]);
         if (step_ == 1) {
-            for (Size i = 0; i < long_; i += lanes)
-                store(to + i, exponential<false>(load(from + i, long_ - i) - largest), long_ - i);
-            for (Size i = 0; i < long_; ++i) sum += to[i];
+            for (Size i = 0; i < length_; i += lanes)
+                store(to + i, exponential<false>(load(from + i, length_ - i) - largest),
+                      length_ - i);
+            for (Size i = 0; i < length_; ++i) sum += to[i];
         } else {
-            for (Size i = 0; i < long_; ++i)
+            for (Size i = 0; i < length_; ++i)
                 sum += to[i * step_] = std::exp(from[i * step_] - largest);
         }
-        for (Size i = 0; i < long_; ++i) to[i * step_] /= sum;
+        for (Size i = 0; i < length_; ++i) to[i * step_] /= sum;
     }
-    Size size_, long_, step_;
+    Size size_, length_, step_;
     const float* input_;
     float* output_;
     std::vector<Size> starts_;
 };
 
 // Every number of the result is one of the input's, or 0: other orders, borders, repetition.
-class Gather : public ByItem {
+class IndexedCopy : public ItemwiseStep {
   public:
     // `from`: for each place of the result, where it comes from in an item; below 0: a zero.
-    Gather(const char* name, Size items, std::vector<Size> from, Size input_size,
-           const float* input, float* output)
-        : ByItem(items), name_(name), from_(std::move(from)), input_size_(input_size),
+    IndexedCopy(const char* name, Size items, std::vector<Size> from, Size input_size,
+                const float* input, float* output)
+        : ItemwiseStep(items), name_(name), from_(std::move(from)), input_size_(input_size),
           input_(input), output_(output) {
-        for (Size place : from_) {
-            const bool on = !runs_.empty() && place >= 0 && runs_.back().from >= 0 &&
-                            place == runs_.back().from + runs_.back().length;
+        for (Size source : from_) {
+            const bool on = !runs_.empty() && source >= 0 && runs_.back().from >= 0 &&
+                            source == runs_.back().from + runs_.back().length;
             if (on) ++runs_.back().length;
-            else runs_.push_back({place, 1});
+            else runs_.push_back({source, 1});
         }
         if (runs_.size() * 4 > from_.size()) runs_.clear();  // too short to be worth it
     }
@@ -237,7 +241,7 @@ class Gather : public ByItem {
         const float* from = input_ + number * input_size_;
         float* to = output_ + number * static_cast<Size>(from_.size());
         if (runs_.empty())
-            for (Size place : from_) *to++ = place < 0 ? 0.0f : from[place];
+            for (Size source : from_) *to++ = source < 0 ? 0.0f : from[source];
         for (const Run& run : runs_)
             if (run.from < 0) *to++ = 0.0f;
             else to = std::copy_n(from + run.from, run.length, to);
@@ -256,14 +260,14 @@ class Gather : public ByItem {
 };
 
 // One input of a concatenation: rows of `length` numbers, set into longer rows of the result.
-class Place : public Step {
+class ConcatenateInput : public Step {
   public:
-    Place(Size rows, Size length, Size output_step, const float* input, float* output)
+    ConcatenateInput(Size rows, Size length, Size output_step, const float* input, float* output)
         : rows_(rows), length_(length), output_step_(output_step), input_(input), output_(output) {}
     const char* name() const override { return "concatenate"; }
-    Size most_parts() const override { return rows_; }
+    Size max_parts() const override { return rows_; }
     void run(const Part& part) override {
-        const Range mine = share(rows_, part);
+        const Range mine = partition(rows_, part);
         for (Size row = mine.first; row < mine.last; ++row)
             std::copy_n(input_ + row * length_, length_, output_ + row * output_step_);
     }

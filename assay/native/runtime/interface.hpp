@@ -5,16 +5,16 @@
 extern "C" {
 
 struct AssayLevel {
-    unsigned needs;  // of the CPU: bits in the order of `features` in entry.cpp
+    unsigned required_features;  // of the CPU: bits in the order of `features` in entry.cpp
     int (*program)(int count, char** words);
-    // Null after a mistake, which mistake() then tells.
+    // Null on an error, which error() returns.
     void* (*open)(const char* weights, long batch, int threads, int allowed, double seconds);
-    // 0, or 1 after a mistake. An array for each input and each output of the model.
-    int (*step)(void* opened, const float* const* inputs, int channels_last, float* const* outputs,
+    // 0, or 1 on an error. An array for each input and each output of the model.
+    int (*step)(void* session, const float* const* inputs, int channels_last, float* const* outputs,
                 long images);
-    const char* (*mistake)();
-    const char* (*kernels)(void* opened);
-    long (*at_once)(void* opened);
-    void (*close)(void* opened);
+    const char* (*error)();
+    const char* (*kernels)(void* session);
+    long (*microbatch)(void* session);
+    void (*close)(void* session);
 };
 }

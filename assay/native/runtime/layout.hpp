@@ -9,7 +9,7 @@ namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Elements between neighbours along each axis of an item.
-inline Shape steps_of(const Shape& shape) {
+inline Shape strides_of(const Shape& shape) {
     Shape order(shape.size());  // axes from the outermost in memory to the innermost
     std::iota(order.begin(), order.end(), Size{0});
     if (shape.size() == 3) order = {1, 2, 0};
@@ -35,7 +35,7 @@ void for_each_index(const Shape& shape, Each each) {
     }
 }
 
-inline Size place(const Shape& index, const Shape& steps) {
+inline Size offset_of(const Shape& index, const Shape& steps) {
     return std::inner_product(index.begin(), index.end(), steps.begin(), Size{0});
 }
 

@@ -8,38 +8,38 @@
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
-struct Opened {
-    Opened(const char* weights, const Settings& settings) : engine(weights, settings) {
+struct Session {
+    Session(const char* weights, const Settings& settings) : engine(weights, settings) {
         for (const std::string& name : engine.kernels()) kernels += name + " ";
     }
     Engine engine;
     std::string kernels;
 };
 
-inline std::string& last_mistake() {
+inline std::string& last_error() {
     thread_local std::string text;
     return text;
 }
 
-inline Opened& of(void* opened) { return *static_cast<Opened*>(opened); }
+inline Session& session_of(void* session) { return *static_cast<Session*>(session); }
 
-// Nothing is thrown at who called by way of C.
+// No exception leaves the C interface.
 template <typename Result, typename Do>
-Result caught(Result after_mistake, Do&& work) {
+Result catch_errors(Result after_error, Do&& work) {
     try {
         return work();
     } catch (const std::bad_alloc&) {
-        last_mistake() = "There is not enough memory for this batch.";
+        last_error() = "There is not enough memory for this batch.";
     } catch (const std::exception& error) {
-        last_mistake() = error.what();
+        last_error() = error.what();
     }
-    return after_mistake;
+    return after_error;
 }
 
 // In the order of `features` in entry.cpp.
-constexpr unsigned needed() {
-    unsigned found = 0;
-#define ASSAY_NEEDS(bit) found |= 1u << bit
+constexpr unsigned required_features() {
+    unsigned features = 0;
+#define ASSAY_NEEDS(bit) features |= 1u << bit
 #ifdef __SSE3__
     ASSAY_NEEDS(0);
 #endif
@@ -77,7 +77,7 @@ constexpr unsigned needed() {
     ASSAY_NEEDS(11);
 #endif
 #undef ASSAY_NEEDS
-    return found;
+    return features;
 }
 
 }  // namespace ASSAY_LEVEL_NAMESPACE
@@ -86,26 +86,26 @@ constexpr unsigned needed() {
 extern "C" const AssayLevel ASSAY_LEVEL_TABLE;
 
 const AssayLevel ASSAY_LEVEL_TABLE = {
-    assay::needed(),
-    assay::program,
+    assay::required_features(),
+    assay::run_main,
     [](const char* weights, long batch, int threads, int allowed, double seconds) -> void* {
-        return assay::caught<void*>(nullptr, [&] {
+        return assay::catch_errors<void*>(nullptr, [&] {
             const assay::Settings settings{batch, threads, static_cast<assay::Allowed>(allowed),
                                            seconds};
-            return new assay::Opened(weights, settings);
+            return new assay::Session(weights, settings);
         });
     },
-    [](void* opened, const float* const* inputs, int channels_last, float* const* outputs,
+    [](void* session, const float* const* inputs, int channels_last, float* const* outputs,
        long images) {
-        return assay::caught(1, [&] {
+        return assay::catch_errors(1, [&] {
             const auto order =
                 channels_last ? assay::Order::channels_last : assay::Order::channels_first;
-            assay::of(opened).engine.run(inputs, order, outputs, images);
+            assay::session_of(session).engine.run(inputs, order, outputs, images);
             return 0;
         });
     },
-    [] { return assay::last_mistake().c_str(); },
-    [](void* opened) { return assay::of(opened).kernels.c_str(); },
-    [](void* opened) -> long { return assay::of(opened).engine.at_once(); },
-    [](void* opened) { delete static_cast<assay::Opened*>(opened); },
+    [] { return assay::last_error().c_str(); },
+    [](void* session) { return assay::session_of(session).kernels.c_str(); },
+    [](void* session) -> long { return assay::session_of(session).engine.microbatch(); },
+    [](void* session) { delete static_cast<assay::Session*>(session); },
 };

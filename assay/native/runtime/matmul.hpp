@@ -36,12 +36,12 @@ class MatMul : public Step {
     }
 
     const char* name() const override { return "matmul"; }
-    Size most_parts() const override { return items_ * static_cast<Size>(products_.size()); }
+    Size max_parts() const override { return items_ * static_cast<Size>(products_.size()); }
     Size scratch() const override { return rows_ * (depth_ + wide_) + depth_ * padded(); }
 
     void run(const Part& part) override {
         const Size each = static_cast<Size>(products_.size());
-        const Range mine = share(most_parts(), part);
+        const Range mine = partition(max_parts(), part);
         for (Size i = mine.first; i < mine.last; ++i) {
             const Product& at = products_[static_cast<std::size_t>(i % each)];
             const Size item = i / each;
@@ -56,24 +56,24 @@ class MatMul : public Step {
     };
 
     static Pair last_two(const Shape& shape) {
-        const Shape steps = steps_of(shape);
+        const Shape steps = strides_of(shape);
         return {steps[steps.size() - 2], steps.back()};
     }
 
     // Where the matrix of these outer indices begins; an axis of size 1 is repeated.
     static Size start(const Shape& shape, const Shape& outer) {
-        const Shape steps = steps_of(shape);
-        Size found = 0;
+        const Shape steps = strides_of(shape);
+        Size offset = 0;
         for (std::size_t axis = 0; axis < outer.size(); ++axis)
-            if (shape[axis] > 1) found += outer[axis] * steps[axis];
-        return found;
+            if (shape[axis] > 1) offset += outer[axis] * steps[axis];
+        return offset;
     }
 
     Size padded() const { return blocks_ * columns_ * lanes; }
 
     void multiply(const float* a, const float* b, float* to, float* scratch) const {
         static constexpr Size here = 0;
-        float *rows = scratch, *made = rows + rows_ * depth_, *packed = made + rows_ * wide_;
+        float *rows = scratch, *product = rows + rows_ * depth_, *packed = product + rows_ * wide_;
         for (Size r = 0; r < rows_; ++r)
             for (Size k = 0; k < depth_; ++k)
                 rows[r * depth_ + k] = a[r * a_step_[0] + k * a_step_[1]];
@@ -87,13 +87,14 @@ class MatMul : public Step {
         tile.depth = tile.input_step = depth_;
         tile.output_step = wide_;
         for (Size n = 0; n < blocks_; ++n)
-            in_tiles(rows_, most_rows(columns_), [&](Size first, Size high) {
+            for_each_tile(rows_, max_rows(columns_), [&](Size first, Size high) {
                 tile_function<float>(columns_, high)(
                     tile, rows + first * depth_, packed + n * depth_ * block, nullptr,
-                    made + first * wide_ + n * block, wide_ - n * block);
+                    product + first * wide_ + n * block, wide_ - n * block);
             });
         for (Size r = 0; r < rows_; ++r)
-            for (Size n = 0; n < wide_; ++n) to[r * step_[0] + n * step_[1]] = made[r * wide_ + n];
+            for (Size n = 0; n < wide_; ++n)
+                to[r * step_[0] + n * step_[1]] = product[r * wide_ + n];
     }
 
     Size items_, rows_, wide_, depth_;
@@ -116,15 +117,15 @@ class Embedding : public Step {
         : numbers_(numbers), rows_(rows), length_(length), table_(table), input_(input),
           output_(output), checked_(checked), each_(each) {}
     const char* name() const override { return "embedding"; }
-    Size most_parts() const override { return numbers_; }
+    Size max_parts() const override { return numbers_; }
     void run(const Part& part) override {
-        const Range mine = share(numbers_, part);
+        const Range mine = partition(numbers_, part);
         for (Size i = mine.first; i < mine.last; ++i) {
             const auto last = static_cast<float>(rows_ - 1);
             float index = input_[i];
             if (checked_ && index < 0) index += static_cast<float>(rows_);
             if (checked_ && !(index >= 0 && index <= last)) {
-                wrong_.store(input_[i], std::memory_order_relaxed);
+                invalid_index_.store(input_[i], std::memory_order_relaxed);
                 out_of_range_.store(true, std::memory_order_relaxed);
             }
             const float wanted = index >= 0 ? std::min(index, last) : 0.0f;
@@ -133,9 +134,9 @@ class Embedding : public Step {
                         output_ + i * length_);
         }
     }
-    std::string mistake() override {
+    std::string input_error() override {
         if (!out_of_range_.exchange(false)) return "";
-        return "The index " + std::to_string(static_cast<long long>(wrong_.load())) +
+        return "The index " + std::to_string(static_cast<long long>(invalid_index_.load())) +
                " is out of range: the table of this layer has " + std::to_string(rows_) + " rows.";
     }
 
@@ -145,7 +146,7 @@ class Embedding : public Step {
     float* output_;
     bool checked_;
     Size each_;
-    std::atomic<float> wrong_{0};
+    std::atomic<float> invalid_index_{0};
     std::atomic<bool> out_of_range_{false};
 };
 
@@ -155,9 +156,9 @@ class Repeat : public Step {
     Repeat(Size items, Size size, const float* from, float* output)
         : items_(items), size_(size), from_(from), output_(output) {}
     const char* name() const override { return "constant"; }
-    Size most_parts() const override { return items_; }
+    Size max_parts() const override { return items_; }
     void run(const Part& part) override {
-        const Range mine = share(items_, part);
+        const Range mine = partition(items_, part);
         for (Size i = mine.first; i < mine.last; ++i)
             std::copy_n(from_, size_, output_ + i * size_);
     }

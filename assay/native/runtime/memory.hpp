@@ -33,7 +33,7 @@ inline Size odd_lines(Size floats) {
 // Some large pages, handed out from the first byte to the last and freed together.
 class Slab {
   public:
-    static constexpr std::size_t page = 2 << 20, least = 4 * page;
+    static constexpr std::size_t page = 2 << 20, min_size = 4 * page;
 
     explicit Slab(std::size_t bytes)
         : size_(rounded_up(bytes, page)),
@@ -60,34 +60,34 @@ class Slab {
 };
 
 #if defined(__SANITIZE_ADDRESS__)
-#define ASSAY_APART
+#define ASSAY_SEPARATE_ALLOCATIONS
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define ASSAY_APART
+#define ASSAY_SEPARATE_ALLOCATIONS
 #endif
 #endif
 
-#ifdef ASSAY_APART
+#ifdef ASSAY_SEPARATE_ALLOCATIONS
 // Each by itself, so that one byte too far is seen.
-inline std::shared_ptr<void> memory(std::size_t bytes) {
-    std::shared_ptr<void> found(std::aligned_alloc(alignment, bytes), std::free);
-    if (!found) throw std::bad_alloc();
-    return found;
+inline std::shared_ptr<void> allocate(std::size_t bytes) {
+    std::shared_ptr<void> pointer(std::aligned_alloc(alignment, bytes), std::free);
+    if (!pointer) throw std::bad_alloc();
+    return pointer;
 }
 #else
-// Whoever holds it holds the slab that it is in.
-inline std::shared_ptr<void> memory(std::size_t bytes) {
+// The pointer shares ownership of its slab.
+inline std::shared_ptr<void> allocate(std::size_t bytes) {
     static std::mutex mutex;
     static std::weak_ptr<Slab> current;
     const std::lock_guard<std::mutex> lock(mutex);
     auto slab = current.lock();
-    void* found = slab ? slab->take(bytes) : nullptr;
-    if (!found) {
-        slab = std::make_shared<Slab>(std::max(bytes, Slab::least));
-        found = slab->take(bytes);
-        if (bytes < Slab::least / 2) current = slab;
+    void* pointer = slab ? slab->take(bytes) : nullptr;
+    if (!pointer) {
+        slab = std::make_shared<Slab>(std::max(bytes, Slab::min_size));
+        pointer = slab->take(bytes);
+        if (bytes < Slab::min_size / 2) current = slab;
     }
-    return {slab, found};
+    return {slab, pointer};
 }
 #endif
 
@@ -98,14 +98,14 @@ class Buffer {
     explicit Buffer(Size count) : count_(count) {
         const std::size_t bytes =
             rounded_up(static_cast<std::size_t>(count) * sizeof(Each) + 1, alignment);
-        held_ = memory(bytes);
-        std::memset(held_.get(), 0, bytes);
+        memory_ = allocate(bytes);
+        std::memset(memory_.get(), 0, bytes);
     }
-    Each* data() const { return static_cast<Each*>(held_.get()); }
+    Each* data() const { return static_cast<Each*>(memory_.get()); }
     Size size() const { return count_; }
 
   private:
-    std::shared_ptr<void> held_;
+    std::shared_ptr<void> memory_;
     Size count_ = 0;
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "post.hpp"
+#include "post_ops.hpp"
 
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
@@ -46,7 +46,7 @@ enum class Kind {
     pad,
     upsample,
     slice,
-    spread,
+    dilate,
     constant,
     layer_norm,
     reduce_sum,
@@ -61,32 +61,80 @@ enum class Kind {
     cast,
 };
 
+// How a value is stored: as float32, or as bytes, where a byte b is (b - zero_point) * scale.
+struct QuantParams {
+    bool quantized = false;
+    float scale = 1, zero_point = 0, inverse = 1;  // inverse: 1 / scale
+};
+
+// Outputs that are interpolated instead of computed: of the rows and of the columns, each from
+// `offset` on whose distance is a multiple of this number; 1: none.
+struct Perforation {
+    Size rows = 1, columns = 1, offset = 0;
+
+    bool is_active() const { return rows > 1 || columns > 1; }
+};
+
+// The output is input / (offset + factor * sum of squares of `channels` neighbours) ^ power.
+struct LocalNormParams {
+    Size channels = 1;
+    float factor = 0, power = 0, offset = 0;
+};
+
+// Each field has one meaning, for the kinds in the comment before it. A string is a name in the
+// weights file; "" is none.
 struct Layer {
+    // all kinds
     Kind kind = Kind::input;
     std::vector<Value> inputs;
-    Shape shape;               // of the result
-    std::string weight, bias;  // names in the weights file; "": none
-    Pair window{1, 1}, strides{1, 1}, dilations{1, 1};
-    Pads pads{0, 0, 0, 0};
+    Shape shape;  // of the output
+    PostOps post_ops;
+    Value residual = -1;  // operand of Function::residual in post_ops
+    QuantParams quantization;
+    // input
+    bool is_image = false;  // its data files are channels first
+    bool is_int32 = false;  // its data files are int32
+    // convolution, dense
+    std::string weight, bias;
+    std::string weight_scales;  // of int8 weights, for each filter
+    std::string kernel;         // forced; "": selected by the autotuner
+    Perforation perforation;
+    bool max_pool_2x2 = false;     // a max pool is fused into the output stage
+    bool sampled_weights = false;  // terms whose weights are all 0 are skipped
+    // convolution
+    Pair dilations{1, 1};
     Size groups = 1;
+    // convolution, max_pool, average_pool
+    Pair window{1, 1}, strides{1, 1};
+    // convolution, max_pool, average_pool, pad
+    Pads pads{0, 0, 0, 0};
+    // normalize, layer_norm
+    std::string norm_scale, norm_shift;
+    // layer_norm
+    Shape norm_axes;
+    float epsilon = 0;
+    bool centered = true;  // false: root mean square norm
+    // local_norm
+    LocalNormParams local_norm;
+    // softmax, concatenate
     Size axis = 0;
-    Shape order;          // of axes: a transpose's; those that a layer norm is over
-    Shape starts, steps;  // of a slice, along each axis
-    float epsilon = 0;    // of a layer norm
-    float factor = 0, power = 0, offset = 0;  // of a local norm
-    bool centered = true;
-    Posts posts;
-    Value residual = -1;  // what a Function::residual among the posts adds
-    bool image = false;   // an input whose data files have channels first
-    std::string kernel;   // that must compute it; "": the quickest
-    bool bytes = false;   // the value is kept as bytes: (byte - zero) * scale
-    float scale = 1, zero = 0;
-    std::string scales;  // of a weight of whole numbers, for each filter; "": 1
-    std::array<Size, 3> perforation{1, 1, 0};  // rows, columns, offset
-    bool pooled = false;   // the largest of each two by two results is kept alone
-    bool sampled = false;  // terms whose weights are all 0 are to be left out
-    bool checked = false;  // an index beyond the table is an error
-    bool whole = false;    // an input whose data files hold whole numbers of 32 bits
+    // transpose: axis of the input for each axis of the output
+    Shape permutation;
+    // upsample: repetitions of each row and column
+    Pair upsample_factors{1, 1};
+    // dilate: distance of the input's rows and columns in the output
+    Pair spacing{1, 1};
+    // slice, for each axis
+    Shape starts, steps;
+    // constant
+    std::string values;
+    // embedding
+    std::string table;
+    Size table_rows = 0;
+    // embedding, gather
+    bool checks_indices = false;  // an index outside of the table is an error
+    // take: row-major positions in the input; below 0: a zero
+    std::string positions;
 };
 
 inline Size count(const Shape& shape) {
@@ -97,168 +145,178 @@ inline Size count(const Shape& shape) {
 
 class Network;
 
-// A layer just described, open to what is done after it; it reads as its value.
-class Described {
+// Sets the fields of a layer that was just added; converts to its value.
+class LayerBuilder {
   public:
-    Described(Network& net, Value value) : net_(net), value_(value) {}
+    LayerBuilder(Network& net, Value value) : net_(net), value_(value) {}
     operator Value() const { return value_; }
 
-    Described strides(Size high, Size wide) { return set(&Layer::strides, Pair{high, wide}); }
-    Described dilations(Size high, Size wide) { return set(&Layer::dilations, Pair{high, wide}); }
-    Described groups(Size count) { return set(&Layer::groups, count); }
-    Described pads(Size top, Size left, Size bottom, Size right) {
+    LayerBuilder strides(Size high, Size wide) { return set(&Layer::strides, Pair{high, wide}); }
+    LayerBuilder dilations(Size high, Size wide) {
+        return set(&Layer::dilations, Pair{high, wide});
+    }
+    LayerBuilder groups(Size count) { return set(&Layer::groups, count); }
+    LayerBuilder pads(Size top, Size left, Size bottom, Size right) {
         return set(&Layer::pads, Pads{top, left, bottom, right});
     }
-    Described then(Function function, float alpha = 0, float limit = 0);
-    // What a knob makes of it.
-    Described bytes(float scale, float zero) {
-        set(&Layer::bytes, true), set(&Layer::scale, scale);
-        return set(&Layer::zero, zero);
+    LayerBuilder then(Function function, float alpha = 0, float limit = 0);
+    LayerBuilder quantize(float scale, float zero_point) {
+        return set(&Layer::quantization, QuantParams{true, scale, zero_point, 1 / scale});
     }
-    Described scales(std::string name) { return set(&Layer::scales, std::move(name)); }
-    Described perforated(Size rows, Size columns, Size offset) {
-        return set(&Layer::perforation, std::array<Size, 3>{rows, columns, offset});
+    LayerBuilder weight_scales(std::string name) {
+        return set(&Layer::weight_scales, std::move(name));
     }
-    Described pooled() { return set(&Layer::pooled, true); }
-    Described sampled() { return set(&Layer::sampled, true); }
-    Described by(std::string kernel) { return set(&Layer::kernel, std::move(kernel)); }
-    Described whole() { return set(&Layer::whole, true); }
-    Described checked() { return set(&Layer::checked, true); }
-    Described relu(float slope = 0, float limit = 0) { return then(Function::relu, slope, limit); }
-    Described tanh() { return then(Function::tanh); }
-    Described add(Value other) {
+    LayerBuilder perforation(Size rows, Size columns, Size offset) {
+        return set(&Layer::perforation, Perforation{rows, columns, offset});
+    }
+    LayerBuilder max_pool_2x2() { return set(&Layer::max_pool_2x2, true); }
+    LayerBuilder sampled_weights() { return set(&Layer::sampled_weights, true); }
+    LayerBuilder kernel(std::string name) { return set(&Layer::kernel, std::move(name)); }
+    LayerBuilder int32() { return set(&Layer::is_int32, true); }
+    LayerBuilder check_indices() { return set(&Layer::checks_indices, true); }
+    LayerBuilder relu(float slope = 0, float limit = 0) {
+        return then(Function::relu, slope, limit);
+    }
+    LayerBuilder tanh() { return then(Function::tanh); }
+    LayerBuilder add(Value other) {
         set(&Layer::residual, other);
         return then(Function::residual);
     }
 
   private:
     template <typename Field>
-    Described set(Field Layer::* field, Field value);
+    LayerBuilder set(Field Layer::* field, Field value);
     Network& net_;
     Value value_;
 };
 
 class Network {
   public:
-    Described input(Shape shape) {
-        Described made = added(Kind::input, {}, std::move(shape));
-        inputs.push_back(made);
-        return made;
+    LayerBuilder input(Shape shape) {
+        LayerBuilder layer = add_layer(Kind::input, {}, std::move(shape));
+        inputs.push_back(layer);
+        return layer;
     }
     // An input that is an image: its data files have channels first.
-    Described image(Shape shape) {
-        Described made = input(std::move(shape));
-        layers.back().image = true;
-        return made;
+    LayerBuilder image(Shape shape) {
+        LayerBuilder layer = input(std::move(shape));
+        layers.back().is_image = true;
+        return layer;
     }
-    Described convolution(Value input, Shape shape, Pair window, std::string weight,
-                          std::string bias = "") {
-        Described made = added(Kind::convolution, {input}, std::move(shape));
+    LayerBuilder convolution(Value input, Shape shape, Pair window, std::string weight,
+                             std::string bias = "") {
+        LayerBuilder layer = add_layer(Kind::convolution, {input}, std::move(shape));
         layers.back().window = window;
-        return with_weights(made, std::move(weight), std::move(bias));
+        return set_weights(layer, std::move(weight), std::move(bias));
     }
-    Described dense(Value input, Shape shape, std::string weight, std::string bias = "") {
-        Described made = added(Kind::dense, {input}, std::move(shape));
-        return with_weights(made, std::move(weight), std::move(bias));
+    LayerBuilder dense(Value input, Shape shape, std::string weight, std::string bias = "") {
+        LayerBuilder layer = add_layer(Kind::dense, {input}, std::move(shape));
+        return set_weights(layer, std::move(weight), std::move(bias));
     }
     // Each channel times a scale plus a shift: a batch norm that could not be folded.
-    Described normalize(Value input, std::string scale, std::string shift) {
-        Described made = added(Kind::normalize, {input}, at(input).shape);
-        return with_weights(made, std::move(scale), std::move(shift));
+    LayerBuilder normalize(Value input, std::string scale, std::string shift) {
+        LayerBuilder layer = add_layer(Kind::normalize, {input}, at(input).shape);
+        return set_norm(layer, std::move(scale), std::move(shift));
     }
-    Described pool(Kind kind, Value input, Shape shape, Pair window) {
-        Described made = added(kind, {input}, std::move(shape));
+    LayerBuilder pool(Kind kind, Value input, Shape shape, Pair window) {
+        LayerBuilder layer = add_layer(kind, {input}, std::move(shape));
         layers.back().window = window;
-        return made.strides(window[0], window[1]);
+        return layer.strides(window[0], window[1]);
     }
-    Described max_pool(Value input, Shape shape, Pair window) {
+    LayerBuilder max_pool(Value input, Shape shape, Pair window) {
         return pool(Kind::max_pool, input, std::move(shape), window);
     }
-    Described average_pool(Value input, Shape shape, Pair window) {
+    LayerBuilder average_pool(Value input, Shape shape, Pair window) {
         return pool(Kind::average_pool, input, std::move(shape), window);
     }
-    Described activation(Value input) { return added(Kind::activation, {input}, at(input).shape); }
-    Described softmax(Value input, Size axis) {
-        Described made = added(Kind::softmax, {input}, at(input).shape);
+    LayerBuilder activation(Value input) {
+        return add_layer(Kind::activation, {input}, at(input).shape);
+    }
+    LayerBuilder softmax(Value input, Size axis) {
+        LayerBuilder layer = add_layer(Kind::softmax, {input}, at(input).shape);
         layers.back().axis = axis;
-        return made;
+        return layer;
     }
-    Described binary(Kind kind, Value first, Value second, Shape shape) {
-        return added(kind, {first, second}, std::move(shape));
+    LayerBuilder binary(Kind kind, Value first, Value second, Shape shape) {
+        return add_layer(kind, {first, second}, std::move(shape));
     }
-    Described concatenate(std::vector<Value> inputs, Shape shape, Size axis) {
-        Described made = added(Kind::concatenate, std::move(inputs), std::move(shape));
+    LayerBuilder concatenate(std::vector<Value> inputs, Shape shape, Size axis) {
+        LayerBuilder layer = add_layer(Kind::concatenate, std::move(inputs), std::move(shape));
         layers.back().axis = axis;
-        return made;
+        return layer;
     }
-    Described reshape(Value input, Shape shape) {
-        return added(Kind::reshape, {input}, std::move(shape));
+    LayerBuilder reshape(Value input, Shape shape) {
+        return add_layer(Kind::reshape, {input}, std::move(shape));
     }
-    Described transpose(Value input, Shape shape, Shape order) {
-        Described made = added(Kind::transpose, {input}, std::move(shape));
-        layers.back().order = std::move(order);
-        return made;
+    LayerBuilder transpose(Value input, Shape shape, Shape permutation) {
+        LayerBuilder layer = add_layer(Kind::transpose, {input}, std::move(shape));
+        layers.back().permutation = std::move(permutation);
+        return layer;
     }
-    Described pad(Value input, Shape shape) { return added(Kind::pad, {input}, std::move(shape)); }
-    Described upsample(Value input, Shape shape, Pair scale) {
-        Described made = added(Kind::upsample, {input}, std::move(shape));
-        layers.back().window = scale;
-        return made;
+    LayerBuilder pad(Value input, Shape shape) {
+        return add_layer(Kind::pad, {input}, std::move(shape));
     }
-    Described slice(Value input, Shape shape, Shape starts, Shape steps) {
-        Described made = added(Kind::slice, {input}, std::move(shape));
+    LayerBuilder upsample(Value input, Shape shape, Pair factors) {
+        LayerBuilder layer = add_layer(Kind::upsample, {input}, std::move(shape));
+        layers.back().upsample_factors = factors;
+        return layer;
+    }
+    LayerBuilder slice(Value input, Shape shape, Shape starts, Shape steps) {
+        LayerBuilder layer = add_layer(Kind::slice, {input}, std::move(shape));
         layers.back().starts = std::move(starts);
         layers.back().steps = std::move(steps);
-        return made;
+        return layer;
     }
-    // Zeros between the pixels, so that neighbours are `strides` apart.
-    Described spread(Value input, Shape shape, Pair strides) {
-        return added(Kind::spread, {input}, std::move(shape)).strides(strides[0], strides[1]);
+    // Zeros between the pixels, so that neighbours are `spacing` apart.
+    LayerBuilder dilate(Value input, Shape shape, Pair spacing) {
+        LayerBuilder layer = add_layer(Kind::dilate, {input}, std::move(shape));
+        layers.back().spacing = spacing;
+        return layer;
     }
-    Described constant(Shape shape, std::string weight) {
-        Described made = added(Kind::constant, {}, std::move(shape));
-        return with_weights(made, std::move(weight), "");
+    LayerBuilder constant(Shape shape, std::string values) {
+        LayerBuilder layer = add_layer(Kind::constant, {}, std::move(shape));
+        layers.back().values = std::move(values);
+        return layer;
     }
-    Described layer_norm(Value input, Shape axes, std::string scale, std::string shift,
-                         float epsilon, bool centered) {
-        Described made = added(Kind::layer_norm, {input}, at(input).shape);
-        layers.back().order = std::move(axes);
+    LayerBuilder layer_norm(Value input, Shape axes, std::string scale, std::string shift,
+                            float epsilon, bool centered) {
+        LayerBuilder layer = add_layer(Kind::layer_norm, {input}, at(input).shape);
+        layers.back().norm_axes = std::move(axes);
         layers.back().epsilon = epsilon;
         layers.back().centered = centered;
-        return with_weights(made, std::move(scale), std::move(shift));
+        return set_norm(layer, std::move(scale), std::move(shift));
     }
-    // Divided by (offset + factor * squares of `size` channels around) to the power.
-    Described local_norm(Value input, Size size, float factor, float power, float offset) {
-        Described made = added(Kind::local_norm, {input}, at(input).shape);
-        Layer& layer = layers.back();
-        layer.groups = size;
-        layer.factor = factor, layer.power = power, layer.offset = offset;
-        return made;
+    LayerBuilder local_norm(Value input, Size channels, float factor, float power, float offset) {
+        LayerBuilder layer = add_layer(Kind::local_norm, {input}, at(input).shape);
+        layers.back().local_norm = {channels, factor, power, offset};
+        return layer;
     }
     // Along the axes that have the size 1 in the result.
-    Described reduce(Kind kind, Value input, Shape shape) {
-        return added(kind, {input}, std::move(shape));
+    LayerBuilder reduce(Kind kind, Value input, Shape shape) {
+        return add_layer(kind, {input}, std::move(shape));
     }
-    Described matmul(Value first, Value second, Shape shape) {
-        return added(Kind::matmul, {first, second}, std::move(shape));
+    LayerBuilder matmul(Value first, Value second, Shape shape) {
+        return add_layer(Kind::matmul, {first, second}, std::move(shape));
     }
     // Rows of a table, by their numbers.
-    Described embedding(Value input, Shape shape, std::string weight, Size rows) {
-        Described made = added(Kind::embedding, {input}, std::move(shape));
-        layers.back().groups = rows;
-        return with_weights(made, std::move(weight), "");
+    LayerBuilder embedding(Value input, Shape shape, std::string table, Size rows) {
+        LayerBuilder layer = add_layer(Kind::embedding, {input}, std::move(shape));
+        layers.back().table = std::move(table);
+        layers.back().table_rows = rows;
+        return layer;
     }
     // Rows of a value, by the numbers in another.
-    Described gather(Value input, Value indices, Shape shape) {
-        return added(Kind::gather, {input, indices}, std::move(shape)).checked();
+    LayerBuilder gather(Value input, Value indices, Shape shape) {
+        return add_layer(Kind::gather, {input, indices}, std::move(shape)).check_indices();
     }
-    // Numbers of a value in any order, by row-major positions in the weights; below 0: a zero.
-    Described take(Value input, Shape shape, std::string positions) {
-        Described made = added(Kind::take, {input}, std::move(shape));
-        return with_weights(made, std::move(positions), "");
+    // Values of the input in any order, by positions in the weights file.
+    LayerBuilder take(Value input, Shape shape, std::string positions) {
+        LayerBuilder layer = add_layer(Kind::take, {input}, std::move(shape));
+        layers.back().positions = std::move(positions);
+        return layer;
     }
-    // Kept in another way than its input: as bytes, or as floats.
-    Described cast(Value input) { return added(Kind::cast, {input}, at(input).shape); }
+    // Quantized or dequantized, as its quantization and that of its input say.
+    LayerBuilder cast(Value input) { return add_layer(Kind::cast, {input}, at(input).shape); }
     void output(Value value) { results.push_back(value); }
 
     const Layer& at(Value value) const { return layers[static_cast<std::size_t>(value)]; }
@@ -268,25 +326,30 @@ class Network {
     }
     bool takes_images() const {
         return std::any_of(inputs.begin(), inputs.end(),
-                           [this](Value each) { return at(each).image; });
+                           [this](Value each) { return at(each).is_image; });
     }
 
     std::vector<Layer> layers;
     std::vector<Value> inputs, results;  // in the order of the model's
 
   private:
-    Described added(Kind kind, std::vector<Value> inputs, Shape shape) {
-        Layer layer;
-        layer.kind = kind;
-        layer.inputs = std::move(inputs);
-        layer.shape = std::move(shape);
-        layers.push_back(std::move(layer));
-        return Described(*this, static_cast<Value>(layers.size()) - 1);
+    LayerBuilder add_layer(Kind kind, std::vector<Value> inputs, Shape shape) {
+        Layer fields;
+        fields.kind = kind;
+        fields.inputs = std::move(inputs);
+        fields.shape = std::move(shape);
+        layers.push_back(std::move(fields));
+        return LayerBuilder(*this, static_cast<Value>(layers.size()) - 1);
     }
-    Described with_weights(Described made, std::string weight, std::string bias) {
+    LayerBuilder set_weights(LayerBuilder layer, std::string weight, std::string bias) {
         layers.back().weight = std::move(weight);
         layers.back().bias = std::move(bias);
-        return made;
+        return layer;
+    }
+    LayerBuilder set_norm(LayerBuilder layer, std::string scale, std::string shift) {
+        layers.back().norm_scale = std::move(scale);
+        layers.back().norm_shift = std::move(shift);
+        return layer;
     }
 };
 
@@ -295,13 +358,13 @@ void describe(Network& net);
 extern const char* const model_name;  // that of its weights file too
 
 template <typename Field>
-Described Described::set(Field Layer::* field, Field value) {
+LayerBuilder LayerBuilder::set(Field Layer::* field, Field value) {
     net_.layers[static_cast<std::size_t>(value_)].*field = value;
     return *this;
 }
 
-inline Described Described::then(Function function, float alpha, float limit) {
-    net_.layers[static_cast<std::size_t>(value_)].posts.push_back({function, alpha, limit});
+inline LayerBuilder LayerBuilder::then(Function function, float alpha, float limit) {
+    net_.layers[static_cast<std::size_t>(value_)].post_ops.push_back({function, alpha, limit});
     return *this;
 }
 

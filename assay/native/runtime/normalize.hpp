@@ -12,9 +12,9 @@ inline namespace ASSAY_LEVEL_NAMESPACE {
 // memory where the item is an image or a vector, else the outermost: see `steps_of`.
 class Normalize : public Step {
   public:
-    Normalize(Size items, const Shape& shape, const float* scale, const float* shift, Posts posts,
+    Normalize(Size items, const Shape& shape, const float* scale, const float* shift, PostOps posts,
               const float* input, float* output)
-        : channels_(shape[0]), step_(steps_of(shape)[0]), posts_(std::move(posts)), input_(input),
+        : channels_(shape[0]), step_(strides_of(shape)[0]), posts_(std::move(posts)), input_(input),
           output_(output) {
         // Innermost: as many pixels as fill whole vectors are one row, with its scales beside each
         // other.
@@ -27,20 +27,20 @@ class Normalize : public Step {
         }
     }
     const char* name() const override { return "normalize"; }
-    Size most_parts() const override { return std::max<Size>(1, size_ / chunk); }
+    Size max_parts() const override { return std::max<Size>(1, size_ / chunk); }
 
     void run(const Part& part) override {
-        const Range rows = share((size_ + row_ - 1) / row_, part);
+        const Range rows = partition((size_ + row_ - 1) / row_, part);
         for (Size row = rows.first; row < rows.last; ++row) {
-            const Size first = row * row_, long_ = std::min(row_, size_ - first);
+            const Size first = row * row_, length = std::min(row_, size_ - first);
             const auto c = static_cast<std::size_t>(row % channels_);
-            for (Size i = 0; i < long_; i += lanes) {
-                const Size left = long_ - i;
-                const bool beside = step_ == 1;
-                const Vector scale = beside ? load(scale_.data() + i, left) : fill(scale_[c]);
-                const Vector shift = beside ? load(shift_.data() + i, left) : fill(shift_[c]);
+            for (Size i = 0; i < length; i += lanes) {
+                const Size left = length - i;
+                const bool is_innermost = step_ == 1;
+                const Vector scale = is_innermost ? load(scale_.data() + i, left) : fill(scale_[c]);
+                const Vector shift = is_innermost ? load(shift_.data() + i, left) : fill(shift_[c]);
                 Vector x = load(input_ + first + i, left) * scale + shift;
-                for (const Post& post : posts_) x = apply(post, x);
+                for (const PostOp& post : posts_) x = apply(post, x);
                 store(output_ + first + i, x, left);
             }
         }
@@ -49,7 +49,7 @@ class Normalize : public Step {
   private:
     Size channels_, step_, row_ = 1, size_ = 0;
     std::vector<float> scale_, shift_;
-    Posts posts_;
+    PostOps posts_;
     const float* input_;
     float* output_;
 };

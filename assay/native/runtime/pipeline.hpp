@@ -1,10 +1,10 @@
-// A network made ready for a number of images and a team of threads; running it allocates nothing.
+// A network prepared for a number of images and threads; running it allocates nothing.
 #pragma once
 
 #include <time.h>
 
 #include "lowering.hpp"
-#include "team.hpp"
+#include "thread_pool.hpp"
 
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
@@ -14,23 +14,23 @@ enum class Order { channels_first, channels_last };
 
 class Pipeline {
   public:
-    // Steps are cut for as many threads as the team has, or left whole where it is null.
-    Pipeline(const Network& net, Constants& constants, Size images, Team* team,
+    // Steps are split among the threads of the pool, or not split where it is null.
+    Pipeline(const Network& net, Constants& constants, Size images, ThreadPool* pool,
              const std::vector<Kernel>& kernels)
-        : net_(net), plan_(plan(net)), images_(images), team_(team),
+        : net_(net), plan_(plan(net)), images_(images), pool_(pool),
           arena_(plan_.size * images + 4 * lanes) {
-        const int members = team ? team->members() : 1;
-        Lowering lowering(net, plan_, constants, images, members, arena_.data(), kernels);
+        const int threads = pool ? pool->threads() : 1;
+        Lowering lowering(net, plan_, constants, images, threads, arena_.data(), kernels);
         Size scratch = 0;
         for (Value value = 0; value < static_cast<Value>(net.layers.size()); ++value)
             for (auto& step : lowering.steps(value)) {
-                if (net.at(value).checked) checked_.push_back(step.get());
+                if (net.at(value).checks_indices) checked_.push_back(step.get());
                 scratch = std::max(scratch, step->scratch());
-                const Size parts = std::min<Size>(members, step->most_parts());
+                const Size parts = std::min<Size>(threads, step->max_parts());
                 steps_.push_back({value, static_cast<int>(parts), std::move(step)});
             }
-        scratch_each_ = (scratch + lanes + 15) / 16 * 16;
-        scratch_ = Buffer<float>(scratch_each_ * members);
+        scratch_per_thread_ = (scratch + lanes + 15) / 16 * 16;
+        scratch_ = Buffer<float>(scratch_per_thread_ * threads);
         for (Value input : net.inputs) inputs_.push_back(lowering.at(input));
         for (Value result : net.results) outputs_.push_back(lowering.at(result));
     }
@@ -43,64 +43,64 @@ class Pipeline {
             const Layer& layer = net_.at(net_.inputs[i]);
             read(inputs[i] + first * count(layer.shape), layer, order, inputs_[i]);
         }
-        for (Placed& each : steps_) compute(each);
+        for (ScheduledStep& each : steps_) compute(each);
         for (std::size_t i = 0; i < outputs_.size(); ++i) {
             const Shape& shape = net_.at(net_.results[i]).shape;
             write(outputs_[i], shape, outputs[i] + first * count(shape));
         }
     }
 
-    // What was wrong with inputs since the last call; "": nothing.
-    std::string mistake() {
+    // The input error since the last call; "": none.
+    std::string input_error() {
         for (Step* step : checked_)
-            if (std::string text = step->mistake(); !text.empty()) return text;
+            if (std::string text = step->input_error(); !text.empty()) return text;
         return "";
     }
 
     // CPU seconds of each layer in this thread, in a run over whatever the input holds.
-    std::vector<double> timed() {
+    std::vector<double> time_layers() {
         std::vector<double> seconds(net_.layers.size(), 0.0);
-        for (Placed& each : steps_) {
-            const double start = now();
+        for (ScheduledStep& each : steps_) {
+            const double start = thread_cpu_seconds();
             compute(each);
-            seconds[static_cast<std::size_t>(each.layer)] += now() - start;
+            seconds[static_cast<std::size_t>(each.layer)] += thread_cpu_seconds() - start;
         }
         return seconds;
     }
 
     // Which layer each step belongs to.
     std::vector<Value> layers() const {
-        std::vector<Value> found;
-        for (const Placed& each : steps_) found.push_back(each.layer);
-        return found;
+        std::vector<Value> result;
+        for (const ScheduledStep& each : steps_) result.push_back(each.layer);
+        return result;
     }
 
     // What does each step, by the names of the kernels.
-    std::vector<const char*> names() const {
-        std::vector<const char*> found;
-        for (const Placed& each : steps_) found.push_back(each.step->name());
-        return found;
+    std::vector<const char*> kernel_names() const {
+        std::vector<const char*> result;
+        for (const ScheduledStep& each : steps_) result.push_back(each.step->name());
+        return result;
     }
 
   private:
-    struct Placed {
+    struct ScheduledStep {
         Value layer;
         int parts;
         std::unique_ptr<Step> step;
     };
 
     // The thread's own time only: what other programs take away is not the kernel's.
-    static double now() {
+    static double thread_cpu_seconds() {
         timespec time{};
         ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
     }
 
-    void compute(Placed& each) {
+    void compute(ScheduledStep& each) {
         Step& step = *each.step;
         if (each.parts == 1) return step.run({0, 1, scratch_.data()});
-        team_->share_out(each.parts, [&](int part, int member) {
-            step.run({part, each.parts, scratch_.data() + member * scratch_each_});
+        pool_->parallel_for(each.parts, [&](int part, int thread) {
+            step.run({part, each.parts, scratch_.data() + thread * scratch_per_thread_});
         });
     }
 
@@ -108,7 +108,7 @@ class Pipeline {
     void read(const float* from, const Layer& layer, Order order, float* into) const {
         const Shape& shape = layer.shape;
         const Size size = count(shape);
-        if ((layer.image && order == Order::channels_last) || lies_row_major(shape)) {
+        if ((layer.is_image && order == Order::channels_last) || lies_row_major(shape)) {
             std::copy_n(from, images_ * size, into);
             return;
         }
@@ -137,11 +137,11 @@ class Pipeline {
     const Network& net_;
     Plan plan_;
     Size images_;
-    Team* team_;
+    ThreadPool* pool_;
     Buffer<float> arena_, scratch_;
-    std::vector<Placed> steps_;
-    std::vector<Step*> checked_;  // those that find mistakes in inputs
-    Size scratch_each_ = 0;
+    std::vector<ScheduledStep> steps_;
+    std::vector<Step*> checked_;  // those that check inputs
+    Size scratch_per_thread_ = 0;
     std::vector<float*> inputs_, outputs_;
 };
 

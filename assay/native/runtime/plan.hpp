@@ -52,31 +52,32 @@ inline Plan plan(const Network& net) {
     for (Value result : net.results)
         last[static_cast<std::size_t>(root[static_cast<std::size_t>(result)])] = total;
 
-    Plan found;
-    struct Taken {
+    Plan result;
+    struct Allocation {
         Size first, end, last;
     };
-    std::vector<Taken> taken;  // by place
+    std::vector<Allocation> allocations;  // by place
     for (Size i = 0; i < total; ++i) {
         const auto here = static_cast<std::size_t>(i);
         if (root[here] != i) {
-            found.offsets.push_back(found.offsets[static_cast<std::size_t>(root[here])]);
+            result.offsets.push_back(result.offsets[static_cast<std::size_t>(root[here])]);
             continue;
         }
-        const Layer& kept = net.layers[here];
-        const Size floats = kept.bytes ? (count(kept.shape) + 3) / 4 : count(kept.shape);
+        const Layer& layer = net.layers[here];
+        const Size floats =
+            layer.quantization.quantized ? (count(layer.shape) + 3) / 4 : count(layer.shape);
         const Size size = (floats + 15) / 16 * 16;
-        taken.erase(std::remove_if(taken.begin(), taken.end(),
-                                   [i](const Taken& each) { return each.last < i; }),
-                    taken.end());
-        Size at = 0;
-        auto next = taken.begin();
-        for (; next != taken.end() && next->first < at + size; ++next) at = next->end;
-        taken.insert(next, {at, at + size, last[here]});
-        found.offsets.push_back(at);
-        found.size = std::max(found.size, at + size);
+        allocations.erase(std::remove_if(allocations.begin(), allocations.end(),
+                                         [i](const Allocation& each) { return each.last < i; }),
+                          allocations.end());
+        Size offset = 0;
+        auto next = allocations.begin();
+        for (; next != allocations.end() && next->first < offset + size; ++next) offset = next->end;
+        allocations.insert(next, {offset, offset + size, last[here]});
+        result.offsets.push_back(offset);
+        result.size = std::max(result.size, offset + size);
     }
-    return found;
+    return result;
 }
 
 }  // namespace ASSAY_LEVEL_NAMESPACE

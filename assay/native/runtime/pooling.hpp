@@ -3,19 +3,19 @@
 
 #include <limits>
 
-#include "bytes.hpp"
+#include "quantize.hpp"
 
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // A step that makes each pixel of an image from a window of another.
-class OverWindows : public Step {
+class WindowStep : public Step {
   public:
-    explicit OverWindows(const Geometry& g) : g_(g) {}
-    Size most_parts() const override { return g_.images * g_.high; }
+    explicit WindowStep(const Geometry& g) : g_(g) {}
+    Size max_parts() const override { return g_.images * g_.high; }
 
     void run(const Part& part) override {
-        const Range rows = share(g_.images * g_.high, part);
+        const Range rows = partition(g_.images * g_.high, part);
         for (Size row = rows.first; row < rows.last; ++row) {
             const Size image = row / g_.high, top = row % g_.high * g_.strides[0] - g_.pads[0];
             const Range down = inside(top, g_.window[0], g_.height);
@@ -45,26 +45,27 @@ class OverWindows : public Step {
     }
 };
 
-class Pooling : public OverWindows {
+class Pooling : public WindowStep {
   public:
-    Pooling(const Geometry& g, bool largest, Posts posts, const float* input, float* output)
-        : OverWindows(g), largest_(largest), posts_(std::move(posts)), input_(input),
+    Pooling(const Geometry& g, bool largest, PostOps posts, const float* input, float* output)
+        : WindowStep(g), largest_(largest), posts_(std::move(posts)), input_(input),
           output_(output) {}
 
     const char* name() const override { return largest_ ? "max-pool" : "average-pool"; }
 
   protected:
     void window(const Window& here) override {
-        largest_ ? pooled<true>(here) : pooled<false>(here);
+        largest_ ? pool_window<true>(here) : pool_window<false>(here);
     }
 
   private:
     // Several vectors of channels at once, none of which waits for another.
     template <bool largest>
-    void pooled(const Window& here) const {
-        constexpr Size most = 4;
+    void pool_window(const Window& here) const {
+        constexpr Size unrolled = 4;
         Size c = 0;
-        for (; c + most * lanes <= g_.channels; c += most * lanes) channels<largest, most>(here, c);
+        for (; c + unrolled * lanes <= g_.channels; c += unrolled * lanes)
+            channels<largest, unrolled>(here, c);
         for (; c + lanes <= g_.channels; c += lanes) channels<largest, 1>(here, c);
         if (c < g_.channels) channels<largest, 0>(here, c);
     }
@@ -72,48 +73,49 @@ class Pooling : public OverWindows {
     // So many whole vectors; 0: the rest of one. A window of which nothing lies inside is empty.
     template <bool largest, Size vectors>
     ASSAY_INLINE void channels(const Window& here, Size c) const {
-        constexpr Size most = vectors ? vectors : 1;
+        constexpr Size vector_count = vectors ? vectors : 1;
         const Size left = vectors ? lanes : g_.channels - c;
-        Vector found[most];
-        Whole unlike[most] = {};  // where one was no number: a comparison would pass over it
-        for (Vector& each : found)
+        Vector values[vector_count];
+        IntVector has_nan[vector_count] =
+            {};  // where one was no number: a comparison would pass over it
+        for (Vector& each : values)
             each = fill(largest ? -std::numeric_limits<float>::infinity() : 0.0f);
         for (Size y = 0; y < here.high; ++y)
             for (Size x = 0; x < here.wide; ++x) {
                 const float* from = input_ + here.from + y * row() + x * g_.channels + c;
-                for (Size v = 0; v < most; ++v) {
+                for (Size v = 0; v < vector_count; ++v) {
                     const Vector value = vectors ? load(from + v * lanes) : load(from, left);
-                    if (!largest) found[v] += value;
-                    else found[v] = value > found[v] ? value : found[v];
-                    if (largest) unlike[v] |= value != value;
+                    if (!largest) values[v] += value;
+                    else values[v] = value > values[v] ? value : values[v];
+                    if (largest) has_nan[v] |= value != value;
                 }
             }
-        const float share = 1.0f / static_cast<float>(here.high * here.wide);
-        for (Size v = 0; v < most; ++v) {
-            Vector result = largest ? found[v] : found[v] * share;
+        const float inverse_count = 1.0f / static_cast<float>(here.high * here.wide);
+        for (Size v = 0; v < vector_count; ++v) {
+            Vector result = largest ? values[v] : values[v] * inverse_count;
             if (largest)
-                result = unlike[v] ? fill(std::numeric_limits<float>::quiet_NaN()) : result;
-            if (!posts_.empty()) result = passed(result);
+                result = has_nan[v] ? fill(std::numeric_limits<float>::quiet_NaN()) : result;
+            if (!posts_.empty()) result = apply_post_ops(result);
             store(output_ + here.to + c + v * lanes, result, left);
         }
     }
 
-    __attribute__((noinline)) Vector passed(Vector value) const {
-        for (const Post& post : posts_) value = apply(post, value);
+    __attribute__((noinline)) Vector apply_post_ops(Vector value) const {
+        for (const PostOp& post : posts_) value = apply(post, value);
         return value;
     }
 
     bool largest_;
-    Posts posts_;
+    PostOps posts_;
     const float* input_;
     float* output_;
 };
 
 // The largest byte of each window: that of the largest number, as scales are above 0.
-class ByteMaxPool : public OverWindows {
+class ByteMaxPool : public WindowStep {
   public:
     ByteMaxPool(const Geometry& g, const float* input, float* output)
-        : OverWindows(g), input_(reinterpret_cast<const Byte*>(input)),
+        : WindowStep(g), input_(reinterpret_cast<const Byte*>(input)),
           output_(reinterpret_cast<Byte*>(output)) {}
 
     const char* name() const override { return "max-pool-int8"; }
@@ -124,11 +126,11 @@ class ByteMaxPool : public OverWindows {
         std::fill_n(to, g_.channels, Byte{0});
         for (Size y = 0; y < here.high; ++y)
             for (Size x = 0; x < here.wide; ++x)
-                raise(input_ + here.from + y * row() + x * g_.channels, to);
+                take_maximum(input_ + here.from + y * row() + x * g_.channels, to);
     }
 
   private:
-    void raise(const Byte* __restrict from, Byte* __restrict to) const {
+    void take_maximum(const Byte* __restrict from, Byte* __restrict to) const {
         for (Size c = 0; c < g_.channels; ++c) to[c] = to[c] < from[c] ? from[c] : to[c];
     }
 

@@ -1,4 +1,4 @@
-// One thing to do when the network runs, with all it needs found beforehand.
+// A step of a running network, with all its pointers and sizes resolved (a primitive in oneDNN).
 #pragma once
 
 #include <algorithm>
@@ -23,21 +23,22 @@ class Step {
     virtual ~Step() = default;
     // Called once for every part, by any thread, in any order.
     virtual void run(const Part& part) = 0;
-    virtual Size most_parts() const = 0;        // that it is worth cutting it into
+    virtual Size max_parts() const = 0;         // that it is worth cutting it into
     virtual Size scratch() const { return 0; }  // floats, for each part at work
     virtual const char* name() const = 0;
-    // What was wrong with the input since the last call; "": nothing.
-    virtual std::string mistake() { return ""; }
+    // The input error since the last call; "": none.
+    virtual std::string input_error() { return ""; }
 
-    std::vector<std::shared_ptr<const void>> holds;  // constants that have to outlive the step
+    std::vector<std::shared_ptr<const void>>
+        kept_constants;  // constants that have to outlive the step
 };
 
 struct Range {
     Size first, last;
 };
 
-// A part of so many, as even as can be.
-inline Range share(Size total, const Part& part) {
+// The range of a part, where `total` is divided evenly.
+inline Range partition(Size total, const Part& part) {
     return {total * part.number / part.parts, total * (part.number + 1) / part.parts};
 }
 
@@ -74,7 +75,7 @@ inline Geometry geometry(const Network& net, const Layer& layer, Size images) {
                 {1, 1},
                 {0, 0, 0, 0},
                 1};
-    const Size each = layer.pooled ? 2 : 1;
+    const Size each = layer.max_pool_2x2 ? 2 : 1;
     return {images,       from[0],      from[1],       from[2],         to[0],      to[1] * each,
             to[2] * each, layer.window, layer.strides, layer.dilations, layer.pads, layer.groups};
 }
@@ -86,19 +87,19 @@ inline bool far_from_overflow(const float* weight, Size count) {
     });
 }
 
-// What is done to the sums of a convolution or dense layer before they are kept.
+// What is applied to the sums of a convolution or dense layer before they are stored.
 struct Epilogue {
     const float* bias = nullptr;  // as long as the filters, padded to whole tiles; null: none
     const float* residual = nullptr;
-    bool adds = false;  // the residual, at once
-    bool relu = false;  // then this
-    Posts rest;         // and then these, in a pass over what was just written
+    bool adds_residual = false;  // the residual, at once
+    bool relu = false;           // then this
+    PostOps post_ops;            // and then these, in a pass over what was just written
 };
 
-ASSAY_INLINE Vector finished(const Epilogue& after, Vector sum, Size at, Size left) {
-    if (after.adds) sum += load(after.residual + at, left);
+ASSAY_INLINE Vector apply_epilogue(const Epilogue& after, Vector sum, Size at, Size left) {
+    if (after.adds_residual) sum += load(after.residual + at, left);
     if (after.relu) sum = at_least(sum, Vector{});
-    for (const Post& post : after.rest)
+    for (const PostOp& post : after.post_ops)
         sum = post.function == Function::residual ? sum + load(after.residual + at, left)
                                                   : apply(post, sum);
     return sum;
@@ -106,25 +107,26 @@ ASSAY_INLINE Vector finished(const Epilogue& after, Vector sum, Size at, Size le
 
 // Of a relu with a limit that comes first in the pass, which is then left out of it; 0: none does.
 // For a kernel that has the numbers in registers still.
-inline float take_limit(Epilogue& after) {
-    if (after.relu || after.rest.empty()) return 0;
-    const Post first = after.rest.front();
+inline float take_relu_limit(Epilogue& after) {
+    if (after.relu || after.post_ops.empty()) return 0;
+    const PostOp first = after.post_ops.front();
     if (first.function != Function::relu || first.alpha != 0) return 0;
-    after.rest.erase(after.rest.begin());
+    after.post_ops.erase(after.post_ops.begin());
     return first.limit;
 }
 
 inline Epilogue epilogue(const Layer& layer, const float* residual) {
-    Epilogue made;
-    made.residual = residual;
+    Epilogue result;
+    result.residual = residual;
     std::size_t next = 0;
-    const Posts& posts = layer.posts;
-    if (next < posts.size() && posts[next].function == Function::residual) made.adds = true, ++next;
+    const PostOps& posts = layer.post_ops;
+    if (next < posts.size() && posts[next].function == Function::residual)
+        result.adds_residual = true, ++next;
     if (next < posts.size() && posts[next].function == Function::relu && posts[next].alpha == 0 &&
         posts[next].limit == 0)
-        made.relu = true, ++next;
-    made.rest.assign(posts.begin() + static_cast<Size>(next), posts.end());
-    return made;
+        result.relu = true, ++next;
+    result.post_ops.assign(posts.begin() + static_cast<Size>(next), posts.end());
+    return result;
 }
 
 }  // namespace ASSAY_LEVEL_NAMESPACE

@@ -21,8 +21,8 @@ struct Summand {
 
 // One or two.
 struct Summands {
-    constexpr Summands(Summand one) : each{one, {}}, count(1) {}
-    constexpr Summands(Summand one, Summand other) : each{one, other}, count(2) {}
+    constexpr Summands(Summand first) : each{first, {}}, count(1) {}
+    constexpr Summands(Summand first, Summand second) : each{first, second}, count(2) {}
     constexpr const Summand* begin() const { return each; }
     constexpr const Summand* end() const { return each + count; }
 
@@ -41,19 +41,19 @@ struct Product {
 // the CPU may not have.
 constexpr Summands strassen_sums[] = {{{0}, {3}}, {{0}},      {{1}, {3, -1}}, {{2}, {0, -1}},
                                       {{3}},      {{0}, {1}}, {{2}, {3}}};
-constexpr Product of_blocks[] = {{{{0}, {3}}, 0, {{0, 1, true}, {3, 1, true}}},
-                                 {{{2}, {3}}, 1, {{2, 1, true}, {3, -1}}},
-                                 {{{0}}, 2, {{1, 1, true}, {3}}},
-                                 {{{3}}, 3, {{0}, {2}}},
-                                 {{{0}, {1}}, 4, {{0, -1}, {1}}},
-                                 {{{2}, {0, -1}}, 5, {{3}}},
-                                 {{{1}, {3, -1}}, 6, {{0}}}};
+constexpr Product block_products[] = {{{{0}, {3}}, 0, {{0, 1, true}, {3, 1, true}}},
+                                      {{{2}, {3}}, 1, {{2, 1, true}, {3, -1}}},
+                                      {{{0}}, 2, {{1, 1, true}, {3}}},
+                                      {{{3}}, 3, {{0}, {2}}},
+                                      {{{0}, {1}}, 4, {{0, -1}, {1}}},
+                                      {{{2}, {0, -1}}, 5, {{3}}},
+                                      {{{1}, {3, -1}}, 6, {{0}}}};
 // The same for one row of blocks, 0 and 1, from the same sums of weights: for a last row of the
 // matrix that has no other. It saves nothing.
-constexpr Product of_a_row[] = {{{{0}, {1}}, 1, {{0, 1, true}}},
-                                {{{1}}, 3, {{0}}},
-                                {{{0}}, 2, {{1, 1, true}}},
-                                {{{0}, {1}}, 4, {{1}}}};
+constexpr Product row_products[] = {{{{0}, {1}}, 1, {{0, 1, true}}},
+                                    {{{1}}, 3, {{0}}},
+                                    {{{0}}, 2, {{1, 1, true}}},
+                                    {{{0}, {1}}, 4, {{1}}}};
 
 inline Size whole_vectors(Size count) { return rounded_up(count, lanes); }
 
@@ -68,8 +68,8 @@ void each_band(Size filters, Each each) {
 // Weights (filters, channels) → sum of blocks, band of filters, channel, lane.
 inline Buffer<float> strassen_weights(const Geometry& g, const float* weight) {
     const Size each = g.filters / 2, depth = g.channels / 2;
-    Buffer<float> made(static_cast<Size>(std::size(strassen_sums)) * depth * whole_vectors(each));
-    float* to = made.data();
+    Buffer<float> result(static_cast<Size>(std::size(strassen_sums)) * depth * whole_vectors(each));
+    float* to = result.data();
     for (const Summands& sum : strassen_sums)
         each_band(each, [&](Size first, int columns) {
             for (Size k = 0; k < depth; ++k)
@@ -80,21 +80,22 @@ inline Buffer<float> strassen_weights(const Geometry& g, const float* weight) {
                         if (n < each) *to += summand.sign * weight[filter * g.channels + channel];
                     }
         });
-    return made;
+    return result;
 }
 
 class Strassen : public Step {
   public:
     // `weight` is of sums; `plain` is as the definition of the layer has it.
-    Strassen(const Geometry& g, const float* weight, const float* plain, Epilogue after,
+    Strassen(const Geometry& g, const float* weight, const float* untransformed, Epilogue after,
              const float* input, float* output)
-        : weight_(weight), plain_(plain), after_(std::move(after)), input_(input), output_(output),
-          channels_(g.channels), filters_(g.filters), rows_(g.pixels()), depth_(g.channels / 2),
-          each_(g.filters / 2), deep_(whole_vectors(depth_)), width_(whole_vectors(each_)),
-          step_(odd_lines(2 * width_)) {
-        limit_ = take_limit(after_);
+        : weight_(weight), untransformed_(untransformed), after_(std::move(after)), input_(input),
+          output_(output), channels_(g.channels), filters_(g.filters), rows_(g.pixels()),
+          depth_(g.channels / 2), block_filters_(g.filters / 2),
+          padded_depth_(whole_vectors(depth_)), padded_width_(whole_vectors(block_filters_)),
+          step_(odd_lines(2 * padded_width_)) {
+        limit_ = take_relu_limit(after_);
         after_.relu |= limit_ > 0;
-        const Size most = most_rows(widest), fit = room / (2 * (step_ + channels_));
+        const Size most = max_rows(widest), fit = cache_floats / (2 * (step_ + channels_));
         high_ = std::min(std::max(most, fit / most * most), rows_ / 2);
     }
 
@@ -111,21 +112,22 @@ class Strassen : public Step {
     }
 
     const char* name() const override { return "strassen"; }
-    Size most_parts() const override { return std::max<Size>(1, rows_ / 16); }
-    Size scratch() const override { return high_ * (deep_ + 2 * step_); }
+    Size max_parts() const override { return std::max<Size>(1, rows_ / 16); }
+    Size scratch() const override { return high_ * (padded_depth_ + 2 * step_); }
 
     // Rows of the blocks are shared out; the last part has the row that is left over, too.
     void run(const Part& part) override {
         const Size half = rows_ / 2;
-        const Range mine = share(half, part);
+        const Range mine = partition(half, part);
         for (Size first = mine.first; first < mine.last; first += high_)
-            compute(of_blocks, {first, half, 2, std::min(high_, mine.last - first)}, part.scratch);
+            compute(block_products, {first, half, 2, std::min(high_, mine.last - first)},
+                    part.scratch);
         if (rows_ % 2 && part.number + 1 == part.parts)
-            compute(of_a_row, {rows_ - 1, 0, 1, 1}, part.scratch);
+            compute(row_products, {rows_ - 1, 0, 1, 1}, part.scratch);
     }
 
   private:
-    static constexpr Size room = 200 * 1024;  // floats: about what a core's cache holds
+    static constexpr Size cache_floats = 200 * 1024;  // floats: about what a core's cache holds
 
     // Some rows of each block: the first of them in the first block, from one block to the next
     // below, how many blocks there are below each other, and how many rows.
@@ -135,12 +137,13 @@ class Strassen : public Step {
 
     template <std::size_t count>
     void compute(const Product (&products)[count], const Chunk& chunk, float* scratch) const {
-        float* results = scratch + high_ * deep_;
+        float* results = scratch + high_ * padded_depth_;
         for (const Product& product : products) {
             const float* from = block(product.inputs.each[0], chunk);
             const bool alone = product.inputs.count == 1;
             if (!alone) add(from, product.inputs.each[1], chunk, scratch);
-            multiply(product, chunk, alone ? from : scratch, alone ? channels_ : deep_, results);
+            multiply(product, chunk, alone ? from : scratch, alone ? channels_ : padded_depth_,
+                     results);
         }
         write(chunk, results);
     }
@@ -151,38 +154,38 @@ class Strassen : public Step {
     }
 
     // The last vector is a whole one too: what the one before has done of it is done again.
-    void add(const float* one, const Summand& summand, const Chunk& chunk, float* to) const {
-        const float* other = block(summand, chunk);
+    void add(const float* first, const Summand& summand, const Chunk& chunk, float* to) const {
+        const float* second = block(summand, chunk);
         const Vector sign = fill(summand.sign);
-        for (Size row = 0; row < chunk.count; ++row, to += deep_) {
+        for (Size row = 0; row < chunk.count; ++row, to += padded_depth_) {
             for (Size k = 0; k + lanes <= depth_; k += lanes)
-                store(to + k, load(one + k) + sign * load(other + k));
+                store(to + k, load(first + k) + sign * load(second + k));
             const Size last = depth_ - lanes;
-            store(to + last, load(one + last) + sign * load(other + last));
-            one += channels_;
-            other += channels_;
+            store(to + last, load(first + last) + sign * load(second + last));
+            first += channels_;
+            second += channels_;
         }
     }
 
     void multiply(const Product& product, const Chunk& chunk, const float* from, Size from_step,
                   float* results) const {
         static constexpr Size here = 0;
-        Places places;
+        AddTargets targets;
         Tile tile;
         tile.taps = &here;
         tile.depth = depth_;
         tile.input_step = from_step;
         tile.output_step = step_;
-        tile.places = &places;
-        const float* weight = weight_ + product.weights * depth_ * width_;
-        each_band(each_, [&](Size band, int columns) {
-            in_tiles(chunk.count, most_rows(columns), [&](Size first, Size rows) {
-                places.count = 0;
+        tile.targets = &targets;
+        const float* weight = weight_ + product.weights * depth_ * padded_width_;
+        each_band(block_filters_, [&](Size band, int columns) {
+            for_each_tile(chunk.count, max_rows(columns), [&](Size first, Size rows) {
+                targets.count = 0;
                 for (const Summand& summand : product.results)
-                    places.each[places.count++] = {results +
-                                                       (summand.block / 2 * high_ + first) * step_ +
-                                                       summand.block % 2 * width_ + band,
-                                                   summand.sign, summand.first};
+                    targets.each[targets.count++] = {
+                        results + (summand.block / 2 * high_ + first) * step_ +
+                            summand.block % 2 * padded_width_ + band,
+                        summand.sign, summand.first};
                 tile_function<float>(columns, rows)(tile, from + first * from_step, weight, nullptr,
                                                     nullptr, 0);
             });
@@ -194,52 +197,55 @@ class Strassen : public Step {
         for (Size down = 0; down < chunk.down; ++down)
             for (Size i = 0; i < chunk.count; ++i)
                 for (Size across = 0; across < 2; ++across)
-                    write_row(chunk.first + down * chunk.apart + i, across * each_,
-                              results + (down * high_ + i) * step_ + across * width_);
+                    write_row(chunk.first + down * chunk.apart + i, across * block_filters_,
+                              results + (down * high_ + i) * step_ + across * padded_width_);
     }
 
     void write_row(Size row, Size first, const float* sums) const {
-        Vector doubt{};
-        for (Size k = 0; k < each_; k += lanes) {
+        Vector non_finite{};
+        for (Size k = 0; k < block_filters_; k += lanes) {
             const Vector sum = load(sums + k);
-            put(row, first + k, sum, each_ - k);
-            doubt += sum - sum;  // 0, unless it is infinite or no number
+            put(row, first + k, sum, block_filters_ - k);
+            non_finite += sum - sum;  // 0, unless it is infinite or no number
         }
-        if (!all_zero(doubt))
-            for (Size k = 0; k < each_; k += lanes)
-                put(row, first + k, plainly(row, first + k, each_ - k), each_ - k);
-        if (after_.rest.empty()) return;
+        if (!all_zero(non_finite))
+            for (Size k = 0; k < block_filters_; k += lanes)
+                put(row, first + k, direct_sum(row, first + k, block_filters_ - k),
+                    block_filters_ - k);
+        if (after_.post_ops.empty()) return;
         const Size at = row * filters_ + first;
-        apply(after_.rest, output_ + at, after_.residual ? after_.residual + at : nullptr, each_);
+        apply(after_.post_ops, output_ + at, after_.residual ? after_.residual + at : nullptr,
+              block_filters_);
     }
 
     void put(Size row, Size filter, Vector sum, Size left) const {
         const Size at = row * filters_ + filter;
         if (after_.bias) sum += load(after_.bias + filter);
-        if (after_.adds) sum += load(after_.residual + at, left);
+        if (after_.adds_residual) sum += load(after_.residual + at, left);
         if (after_.relu) sum = at_least(sum, Vector{});
         if (limit_ > 0) sum = at_most(sum, fill(limit_));
         store(output_ + at, sum, left);
     }
 
     // By the definition: what is infinite or no number would be seen in rows that are not its own.
-    Vector plainly(Size row, Size filter, Size left) const {
+    Vector direct_sum(Size row, Size filter, Size left) const {
         Vector sum{};
         for (Size lane = 0; lane < std::min(lanes, left); ++lane)
             for (Size k = 0; k < channels_; ++k)
-                sum[lane] += input_[row * channels_ + k] * plain_[(filter + lane) * channels_ + k];
+                sum[lane] +=
+                    input_[row * channels_ + k] * untransformed_[(filter + lane) * channels_ + k];
         return sum;
     }
 
-    const float *weight_, *plain_;
+    const float *weight_, *untransformed_;
     Epilogue after_;
     float limit_ = 0;
     const float* input_;
     float* output_;
     Size channels_, filters_, rows_;
-    Size depth_, each_;  // of a block: channels, filters
-    Size deep_, width_;  // the same as whole vectors
-    Size step_, high_;   // of results: from row to row; rows of a block at once
+    Size depth_, block_filters_;        // of a block: channels, filters
+    Size padded_depth_, padded_width_;  // the same as whole vectors
+    Size step_, high_;                  // of results: from row to row; rows of a block at once
 };
 
 }  // namespace ASSAY_LEVEL_NAMESPACE

@@ -12,7 +12,7 @@ inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // So many columns at once: vectors of lanes. More columns, fewer rows fit the registers.
 constexpr int widest = registers == 32 ? 4 : 2;
-constexpr int most_rows(int columns) {
+constexpr int max_rows(int columns) {
     if (registers == 32) return columns == 4 ? 6 : columns == 3 ? 9 : columns == 2 ? 14 : 16;
     return columns == 2 ? 6 : 12;
 }
@@ -35,7 +35,7 @@ inline int least_padded_columns(Size filters) {
 }
 
 // Where the sums of a tile are added, in place of being its outputs.
-struct Places {
+struct AddTargets {
     int count = 0;
     struct {
         float* to;
@@ -54,8 +54,9 @@ struct Tile {
     const float* bias = nullptr;  // padded to whole columns; null: none
     bool residual = false;
     bool relu = false;
-    float limit = 0;                 // of a relu; 0: none
-    const Places* places = nullptr;  // the sums are added there, and nothing else is done to them
+    float limit = 0;  // of a relu; 0: none
+    const AddTargets* targets =
+        nullptr;  // the sums are added there, and nothing else is done to them
 };
 
 template <typename Weight>
@@ -65,7 +66,7 @@ using TileFunction = void (*)(const Tile&, const float* input, const Weight* wei
 // Calls work(0), work(1), … with numbers that the compiler knows: an array that is only looked at
 // by such numbers is a set of registers to it.
 template <int... numbers, typename Work>
-ASSAY_INLINE void each_of(std::integer_sequence<int, numbers...>, const Work& work) {
+ASSAY_INLINE void unroll(std::integer_sequence<int, numbers...>, const Work& work) {
     (work(std::integral_constant<int, numbers>{}), ...);
 }
 
@@ -77,24 +78,25 @@ ASSAY_INLINE void finish(const Tile& tile, Vector (&sum)[rows * columns], const 
     const auto at = [&](int i) { return i / columns * tile.output_step + i % columns * lanes; };
     const auto left = [&](int i) { return whole ? lanes : filters - i % columns * lanes; };
     if (tile.residual)
-        each_of(all, [&](auto i) ASSAY_IN_PLACE {
+        unroll(all, [&](auto i) ASSAY_ALWAYS_INLINE {
             if (left(i) > 0) sum[i] += load(residual + at(i), left(i));
         });
     if (tile.relu)
-        each_of(all, [&](auto i) ASSAY_IN_PLACE { sum[i] = at_least(sum[i], Vector{}); });
+        unroll(all, [&](auto i) ASSAY_ALWAYS_INLINE { sum[i] = at_least(sum[i], Vector{}); });
     if (tile.limit > 0)
-        each_of(all, [&](auto i) ASSAY_IN_PLACE { sum[i] = at_most(sum[i], fill(tile.limit)); });
-    each_of(all, [&](auto i) ASSAY_IN_PLACE {
+        unroll(all,
+               [&](auto i) ASSAY_ALWAYS_INLINE { sum[i] = at_most(sum[i], fill(tile.limit)); });
+    unroll(all, [&](auto i) ASSAY_ALWAYS_INLINE {
         if (left(i) > 0) store(output + at(i), sum[i], left(i));
     });
 }
 
 template <int rows, int columns>
-ASSAY_INLINE void add_to_places(const Tile& tile, const Vector (&sum)[rows * columns]) {
-    for (int place = 0; place < tile.places->count; ++place) {
-        const auto& here = tile.places->each[place];
+ASSAY_INLINE void add_to_targets(const Tile& tile, const Vector (&sum)[rows * columns]) {
+    for (int place = 0; place < tile.targets->count; ++place) {
+        const auto& here = tile.targets->each[place];
         const Vector sign = fill(here.sign);
-        each_of(std::make_integer_sequence<int, rows * columns>{}, [&](auto i) ASSAY_IN_PLACE {
+        unroll(std::make_integer_sequence<int, rows * columns>{}, [&](auto i) ASSAY_ALWAYS_INLINE {
             float* to = here.to + i / columns * tile.output_step + i % columns * lanes;
             store(to, here.first ? sum[i] : load(to) + sign * sum[i]);
         });
@@ -107,32 +109,34 @@ __attribute__((noinline)) void tile(const Tile& tile, const float* input, const 
     constexpr std::make_integer_sequence<int, rows> down;
     constexpr std::make_integer_sequence<int, columns> across;
     Vector sum[rows * columns];
-    each_of(across, [&](auto c) ASSAY_IN_PLACE {
+    unroll(across, [&](auto c) ASSAY_ALWAYS_INLINE {
         const Vector start = tile.bias ? load(tile.bias + c * lanes) : Vector{};
-        each_of(down, [&](auto r) ASSAY_IN_PLACE { sum[r * columns + c] = start; });
+        unroll(down, [&](auto r) ASSAY_ALWAYS_INLINE { sum[r * columns + c] = start; });
     });
     const Size step = tile.input_step;
     for (Size t = 0; t < tile.tap_count; ++t) {
         const float* from = input + tile.taps[t];
         for (const float* end = from + tile.depth; from != end; ++from) {
             Vector factor[columns];
-            each_of(across, [&](auto c) ASSAY_IN_PLACE { factor[c] = load(weight + c * lanes); });
+            unroll(across,
+                   [&](auto c) ASSAY_ALWAYS_INLINE { factor[c] = load(weight + c * lanes); });
             weight += columns * lanes;
-            each_of(down, [&](auto r) ASSAY_IN_PLACE {
+            unroll(down, [&](auto r) ASSAY_ALWAYS_INLINE {
                 const Vector value = fill(from[r * step]);
-                each_of(across,
-                        [&](auto c) ASSAY_IN_PLACE { sum[r * columns + c] += value * factor[c]; });
+                unroll(across, [&](auto c) ASSAY_ALWAYS_INLINE {
+                    sum[r * columns + c] += value * factor[c];
+                });
             });
         }
     }
-    if (tile.places) add_to_places<rows, columns>(tile, sum);
+    if (tile.targets) add_to_targets<rows, columns>(tile, sum);
     else if (filters >= columns * lanes)
         finish<true, rows, columns>(tile, sum, residual, output, filters);
     else finish<false, rows, columns>(tile, sum, residual, output, filters);
 }
 
 template <int columns, typename Weight, int... rows>
-constexpr auto tiles_of(std::integer_sequence<int, rows...>) {
+constexpr auto tile_functions(std::integer_sequence<int, rows...>) {
     return std::array<TileFunction<Weight>, sizeof...(rows)>{tile<rows + 1, columns, Weight>...};
 }
 
@@ -140,15 +144,15 @@ constexpr auto tiles_of(std::integer_sequence<int, rows...>) {
 template <typename Weight>
 TileFunction<Weight> tile_function(int columns, Size rows) {
     static constexpr auto one =
-        tiles_of<1, Weight>(std::make_integer_sequence<int, most_rows(1)>{});
+        tile_functions<1, Weight>(std::make_integer_sequence<int, max_rows(1)>{});
     static constexpr auto two =
-        tiles_of<2, Weight>(std::make_integer_sequence<int, most_rows(2)>{});
+        tile_functions<2, Weight>(std::make_integer_sequence<int, max_rows(2)>{});
     const auto index = static_cast<std::size_t>(rows - 1);
     if constexpr (widest == 4) {
         static constexpr auto four =
-            tiles_of<4, Weight>(std::make_integer_sequence<int, most_rows(4)>{});
+            tile_functions<4, Weight>(std::make_integer_sequence<int, max_rows(4)>{});
         static constexpr auto three =
-            tiles_of<3, Weight>(std::make_integer_sequence<int, most_rows(3)>{});
+            tile_functions<3, Weight>(std::make_integer_sequence<int, max_rows(3)>{});
         if (columns == 4) return four[index];
         if (columns == 3) return three[index];
     }
@@ -157,7 +161,7 @@ TileFunction<Weight> tile_function(int columns, Size rows) {
 
 // Rows in the fewest tiles, all nearly as high as each other: each(first row, rows).
 template <typename Each>
-ASSAY_INLINE void in_tiles(Size rows, Size most, Each each) {
+ASSAY_INLINE void for_each_tile(Size rows, Size most, Each each) {
     const Size count = (rows + most - 1) / most;
     for (Size i = 0, first = 0; i < count; ++i) {
         const Size here = (rows - first) / (count - i) + ((rows - first) % (count - i) != 0);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "post.hpp"
+#include "post_ops.hpp"
 
 #if defined(__AVX512F__) || defined(__F16C__) || defined(__AVX2__)
 #include <immintrin.h>
@@ -28,15 +28,15 @@ constexpr int registers = 16;
 // Without optimization (under the sanitizers of tests) a copy at each call only makes compiling
 // long.
 #ifdef __OPTIMIZE__
-#define ASSAY_IN_PLACE __attribute__((always_inline))
+#define ASSAY_ALWAYS_INLINE __attribute__((always_inline))
 #else
-#define ASSAY_IN_PLACE
+#define ASSAY_ALWAYS_INLINE
 #endif
-#define ASSAY_INLINE inline ASSAY_IN_PLACE
+#define ASSAY_INLINE inline ASSAY_ALWAYS_INLINE
 
 typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
 typedef float Unaligned __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
-typedef std::int32_t Whole __attribute__((vector_size(lanes * sizeof(float))));
+typedef std::int32_t IntVector __attribute__((vector_size(lanes * sizeof(float))));
 
 // Less a zero, which is nothing to do: plus a zero would be an addition, as -0 + 0 is 0.
 ASSAY_INLINE Vector fill(float value) { return value - Vector{}; }
@@ -48,9 +48,9 @@ ASSAY_INLINE void store(float* to, Vector value) { reinterpret_cast<Unaligned&>(
 // The first `count` lanes only: what lies beyond the end of a row is never touched.
 ASSAY_INLINE Vector load(const float* from, Size count) {
     if (count >= lanes) return load(from);
-    Vector found{};
-    std::memcpy(&found, from, static_cast<std::size_t>(count) * sizeof(float));
-    return found;
+    Vector result{};
+    std::memcpy(&result, from, static_cast<std::size_t>(count) * sizeof(float));
+    return result;
 }
 
 ASSAY_INLINE void store(float* to, Vector value, Size count) {
@@ -63,13 +63,13 @@ ASSAY_INLINE void store(float* to, Vector value, Size count) {
 ASSAY_INLINE Vector at_least(Vector value, Vector bound) { return value < bound ? bound : value; }
 ASSAY_INLINE Vector at_most(Vector value, Vector bound) { return value > bound ? bound : value; }
 ASSAY_INLINE Vector larger(Vector a, Vector b) { return ((a > b) | (a != a)) ? a : b; }
-ASSAY_INLINE Whole larger(Whole a, Whole b) { return a > b ? a : b; }
+ASSAY_INLINE IntVector larger(IntVector a, IntVector b) { return a > b ? a : b; }
 
 // Lanes that are no number count as being something.
 ASSAY_INLINE bool all_zero(Vector value) {
-    const Whole unlike = value != Vector{};
+    const IntVector is_nonzero = value != Vector{};
     std::int32_t any = 0;
-    for (Size i = 0; i < lanes; ++i) any |= unlike[i];
+    for (Size i = 0; i < lanes; ++i) any |= is_nonzero[i];
     return any == 0;
 }
 
@@ -79,9 +79,9 @@ struct Half {
 };
 
 #if defined(__AVX512F__) || defined(__F16C__)
-constexpr bool halves = true;
+constexpr bool has_float16 = true;
 #else
-constexpr bool halves = false;
+constexpr bool has_float16 = false;
 #endif
 
 ASSAY_INLINE Vector load([[maybe_unused]] const Half* from) {

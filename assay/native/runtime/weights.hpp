@@ -18,27 +18,27 @@
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
-// A user's mistake, in one sentence.
-struct Mistake : std::runtime_error {
+// An error of the user, in one sentence.
+struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 // A whole file, as read-only memory.
-class Mapped {
+class MappedFile {
   public:
-    explicit Mapped(const std::string& path) : path_(path) {
+    explicit MappedFile(const std::string& path) : path_(path) {
         const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        struct stat found{};
-        if (file < 0 || ::fstat(file, &found) != 0)
-            throw Mistake("There is no readable file " + path + ".");
-        size_ = static_cast<std::size_t>(found.st_size);
+        struct stat status{};
+        if (file < 0 || ::fstat(file, &status) != 0)
+            throw Error("There is no readable file " + path + ".");
+        size_ = static_cast<std::size_t>(status.st_size);
         if (size_ > 0) data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
         ::close(file);
-        if (data_ == MAP_FAILED) throw Mistake(path + " cannot be mapped into memory.");
+        if (data_ == MAP_FAILED) throw Error(path + " cannot be mapped into memory.");
     }
-    Mapped(const Mapped&) = delete;
-    Mapped& operator=(const Mapped&) = delete;
-    ~Mapped() {
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    ~MappedFile() {
         if (data_) ::munmap(data_, size_);
     }
     const char* data() const { return static_cast<const char*>(data_); }
@@ -59,60 +59,58 @@ class Weights {
         const std::string head = "assay-weights 1\n";
         const std::string whole(file_.data() ? file_.data() : "",
                                 std::min<std::size_t>(file_.size(), head.size()));
-        if (whole != head) throw Mistake(path + " is not a weights file of assay.");
+        if (whole != head) throw Error(path + " is not a weights file of assay.");
         for (std::string_view rest = index(head.size()); !rest.empty();) {
             const std::string_view line = rest.substr(0, rest.find('\n'));
             rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-            place(line);
+            add_entry(line);
         }
     }
 
     // The numbers of a constant, which must be so many.
     const float* get(const std::string& name, Size count) const {
-        const auto found = places_.find(name);
-        if (found == places_.end())
-            throw Mistake(file_.path() + " lacks the weights " + name + ".");
-        if (found->second.count != static_cast<std::size_t>(count))
-            throw Mistake(file_.path() + " has " + std::to_string(found->second.count) +
-                          " numbers in " + name + ", but the model needs " + std::to_string(count) +
-                          ".");
-        return reinterpret_cast<const float*>(file_.data() + found->second.offset);
+        const auto entry = entries_.find(name);
+        if (entry == entries_.end()) throw Error(file_.path() + " lacks the weights " + name + ".");
+        if (entry->second.count != static_cast<std::size_t>(count))
+            throw Error(file_.path() + " has " + std::to_string(entry->second.count) +
+                        " numbers in " + name + ", but the model needs " + std::to_string(count) +
+                        ".");
+        return reinterpret_cast<const float*>(file_.data() + entry->second.offset);
     }
 
   private:
-    struct Found {
+    struct Entry {
         std::size_t offset, count;
     };
     std::string_view index(std::size_t from) const {
         const std::string_view all(file_.data(), file_.size());
         const std::size_t end = all.find("\n\n", from);
         if (end == std::string_view::npos)
-            throw Mistake(file_.path() + " was cut short: its index is not whole.");
+            throw Error(file_.path() + " was cut short: its index is not whole.");
         return all.substr(from, end - from);
     }
 
-    void place(std::string_view line) {
+    void add_entry(std::string_view line) {
         const std::string name(line.substr(0, line.find(' ')));
         const char* end = line.data() + line.size();
-        Found found{};
-        number(number(line.data() + name.size(), end, found.offset), end, found.count);
+        Entry entry{};
+        parse_number(parse_number(line.data() + name.size(), end, entry.offset), end, entry.count);
         const std::size_t size = file_.size();
-        if (found.offset > size || found.count > (size - found.offset) / sizeof(float))
-            throw Mistake(file_.path() + " was cut short: " + name + " is not whole.");
-        places_[name] = found;
+        if (entry.offset > size || entry.count > (size - entry.offset) / sizeof(float))
+            throw Error(file_.path() + " was cut short: " + name + " is not whole.");
+        entries_[name] = entry;
     }
 
     // After a space; gives the place behind it. Not by a stream: in a Python process on
     // Ubuntu 24.04 a stream read 0 for every number, and in a program of the same code it did not.
-    const char* number(const char* at, const char* end, std::size_t& into) const {
+    const char* parse_number(const char* at, const char* end, std::size_t& into) const {
         const auto read = std::from_chars(at + (at < end), end, into);
-        if (read.ec != std::errc())
-            throw Mistake(file_.path() + " is not a weights file of assay.");
+        if (read.ec != std::errc()) throw Error(file_.path() + " is not a weights file of assay.");
         return read.ptr;
     }
 
-    Mapped file_;
-    std::map<std::string, Found> places_;
+    MappedFile file_;
+    std::map<std::string, Entry> entries_;
 };
 
 }  // namespace ASSAY_LEVEL_NAMESPACE

@@ -29,9 +29,9 @@ ASSAY_INLINE void transform_input(const Vector (&d)[size], Vector (&to)[size]) {
     }
 }
 
-// From products to `kept` outputs: Aᵀ.
-template <int size, int kept>
-ASSAY_INLINE void transform_output(const Vector (&m)[size], Vector (&to)[kept]) {
+// From products to `outputs` values: Aᵀ.
+template <int size, int outputs>
+ASSAY_INLINE void transform_output(const Vector (&m)[size], Vector (&to)[outputs]) {
     const Vector sum = m[1] + m[2], difference = m[1] - m[2];
     if constexpr (size == 4) {
         to[0] = m[0] + sum;
@@ -39,7 +39,7 @@ ASSAY_INLINE void transform_output(const Vector (&m)[size], Vector (&to)[kept]) 
     } else {
         const Vector far = m[3] + m[4], apart = m[3] - m[4];
         to[0] = m[0] + sum + far;
-        if constexpr (kept == 2) {
+        if constexpr (outputs == 2) {
             to[1] = difference + 2.0f * apart + m[5];
         } else {
             to[1] = difference + 2.0f * apart;
@@ -66,44 +66,44 @@ void transform_filter(const double* from, Size step, double* to, Size to_step) {
 
 // Weights (filters, channels, window, window) → place in the tile, block of filters, channel, lane.
 template <int size, int window>
-Buffer<float> transformed(const Geometry& g, const float* weight, int columns) {
+Buffer<float> transform_weights(const Geometry& g, const float* weight, int columns) {
     const Size block = columns * lanes, blocks = (g.filters + block - 1) / block;
-    Buffer<float> made(size * size * blocks * g.channels * block);
+    Buffer<float> result(size * size * blocks * g.channels * block);
     for (Size filter = 0; filter < g.filters; ++filter)
         for (Size c = 0; c < g.channels; ++c) {
-            double from[window * window], half[size * window], whole[size * size];
+            double from[window * window], half[size * window], squared[size * size];
             for (int i = 0; i < window * window; ++i)
                 from[i] = weight[(filter * g.channels + c) * window * window + i];
             for (int x = 0; x < window; ++x)
                 transform_filter<size, window>(from + x, window, half + x, window);
             for (int y = 0; y < size; ++y)
-                transform_filter<size, window>(half + y * window, 1, whole + y * size, 1);
+                transform_filter<size, window>(half + y * window, 1, squared + y * size, 1);
             for (int i = 0; i < size * size; ++i)
-                made.data()[((i * blocks + filter / block) * g.channels + c) * block +
-                            filter % block] = static_cast<float>(whole[i]);
+                result.data()[((i * blocks + filter / block) * g.channels + c) * block +
+                              filter % block] = static_cast<float>(squared[i]);
         }
-    return made;
+    return result;
 }
 
 template <int size, int window>
 class Winograd : public Step {
   public:
-    static constexpr int kept = size - window + 1;  // outputs of a tile, each way
+    static constexpr int outputs = size - window + 1;  // outputs of a tile, each way
     static constexpr int places = size * size;
 
     // `weight` is transformed; `plain` is as the definition of the layer has it.
-    Winograd(const Geometry& g, const float* weight, const float* plain, Epilogue after,
+    Winograd(const Geometry& g, const float* weight, const float* untransformed, Epilogue after,
              const float* input, float* output)
-        : g_(g), weight_(weight), plain_(plain), after_(std::move(after)), input_(input),
-          output_(output) {
+        : g_(g), weight_(weight), untransformed_(untransformed), after_(std::move(after)),
+          input_(input), output_(output) {
         columns_ = columns_for(g_.filters);
         blocks_ = (g_.filters + columns_ * lanes - 1) / (columns_ * lanes);
-        down_ = (g_.high + kept - 1) / kept;
-        across_ = (g_.wide + kept - 1) / kept;
+        down_ = (g_.high + outputs - 1) / outputs;
+        across_ = (g_.wide + outputs - 1) / outputs;
         tiles_ = g_.images * down_ * across_;
         // As many tiles at once as leave room in a core's cache for the weights of a place.
-        const Size rows = most_rows(columns_);
-        const Size fit = room / (places * (g_.channels + width()));
+        const Size rows = max_rows(columns_);
+        const Size fit = cache_floats / (places * (g_.channels + width()));
         batch_ = std::min(tiles_, std::max(rows, fit / rows * rows));
     }
 
@@ -122,7 +122,7 @@ class Winograd : public Step {
         return size == 4 ? "winograd-2x3" : window == 3 ? "winograd-4x3" : "winograd-2x5";
     }
 
-    Size most_parts() const override { return std::max(std::max<Size>(1, tiles_ / 4), blocks_); }
+    Size max_parts() const override { return std::max(std::max<Size>(1, tiles_ / 4), blocks_); }
     Size scratch() const override {
         return places * (step(batch_, g_.channels) + step(batch_, width()));
     }
@@ -130,8 +130,8 @@ class Winograd : public Step {
     // Tiles are shared out; where they are few, blocks of filters are.
     void run(const Part& part) override {
         Range tiles{0, tiles_}, blocks{0, blocks_};
-        if (tiles_ >= 4 * part.parts || blocks_ < part.parts) tiles = share(tiles_, part);
-        else blocks = share(blocks_, part);
+        if (tiles_ >= 4 * part.parts || blocks_ < part.parts) tiles = partition(tiles_, part);
+        else blocks = partition(blocks_, part);
         if (blocks.first == blocks.last) return;
         for (Size first = tiles.first; first < tiles.last; first += batch_) {
             const Size count = std::min(batch_, tiles.last - first);
@@ -143,14 +143,14 @@ class Winograd : public Step {
     }
 
   private:
-    static constexpr Size room = 96 * 1024;  // floats
+    static constexpr Size cache_floats = 96 * 1024;  // floats
 
     struct Corner {
         Size image, y, x;
     };
     Corner corner(Size tile) const {
         const Size image = tile / (down_ * across_), inside = tile % (down_ * across_);
-        return {image, inside / across_ * kept, inside % across_ * kept};
+        return {image, inside / across_ * outputs, inside % across_ * outputs};
     }
     Size width() const { return blocks_ * columns_ * lanes; }
 
@@ -168,7 +168,7 @@ class Winograd : public Step {
             const Size left_over = g_.channels - c;
             Vector half[size][size];
             for (int x = 0; x < size; ++x) {
-                Vector column[size], turned[size];
+                Vector column[size], transformed[size];
                 for (int y = 0; y < size; ++y) {
                     const bool there = inside || (top + y >= 0 && top + y < g_.height &&
                                                   left + x >= 0 && left + x < g_.width);
@@ -177,14 +177,14 @@ class Winograd : public Step {
                                      left_over)
                               : Vector{};
                 }
-                transform_input<size>(column, turned);
-                for (int y = 0; y < size; ++y) half[y][x] = turned[y];
+                transform_input<size>(column, transformed);
+                for (int y = 0; y < size; ++y) half[y][x] = transformed[y];
             }
             for (int y = 0; y < size; ++y) {
-                Vector turned[size];
-                transform_input<size>(half[y], turned);
+                Vector transformed[size];
+                transform_input<size>(half[y], transformed);
                 for (int x = 0; x < size; ++x)
-                    store(to + (y * size + x) * apart + index * g_.channels + c, turned[x],
+                    store(to + (y * size + x) * apart + index * g_.channels + c, transformed[x],
                           left_over);
             }
         }
@@ -201,7 +201,7 @@ class Winograd : public Step {
         for (Size place = 0; place < places; ++place)
             for (Size b = blocks.first; b < blocks.last; ++b) {
                 const float* weight = weight_ + (place * blocks_ + b) * g_.channels * block;
-                in_tiles(count, most_rows(columns_), [&](Size first, Size rows) {
+                for_each_tile(count, max_rows(columns_), [&](Size first, Size rows) {
                     tile_function<float>(columns_, rows)(
                         tile, inputs + place * from + first * g_.channels, weight, nullptr,
                         products + place * to + first * width() + b * block, block);
@@ -211,54 +211,55 @@ class Winograd : public Step {
 
     void write(Size tile, Size index, Size count, Range blocks, const float* products) const {
         const Corner at = corner(tile);
-        const Size high = std::min<Size>(kept, g_.high - at.y);
-        const Size wide = std::min<Size>(kept, g_.wide - at.x);
+        const Size high = std::min<Size>(outputs, g_.high - at.y);
+        const Size wide = std::min<Size>(outputs, g_.wide - at.x);
         const Size end = std::min(g_.filters, blocks.last * columns_ * lanes);
         const Size apart = step(count, width());
         for (Size k = blocks.first * columns_ * lanes; k < end; k += lanes) {
-            Vector half[kept][size];
+            Vector half[outputs][size];
             for (int x = 0; x < size; ++x) {
-                Vector column[size], turned[kept];
+                Vector column[size], transformed[outputs];
                 for (int y = 0; y < size; ++y)
                     column[y] = load(products + (y * size + x) * apart + index * width() + k);
-                transform_output<size, kept>(column, turned);
-                for (int y = 0; y < kept; ++y) half[y][x] = turned[y];
+                transform_output<size, outputs>(column, transformed);
+                for (int y = 0; y < outputs; ++y) half[y][x] = transformed[y];
             }
-            Vector doubt{};
+            Vector non_finite{};
             for (int y = 0; y < high; ++y) {
-                Vector turned[kept];
-                transform_output<size, kept>(half[y], turned);
+                Vector transformed[outputs];
+                transform_output<size, outputs>(half[y], transformed);
                 for (int x = 0; x < wide; ++x) {
-                    put({at.image, at.y + y, at.x + x}, k, turned[x]);
-                    doubt += turned[x] - turned[x];  // 0, unless it is infinite or no number
+                    put({at.image, at.y + y, at.x + x}, k, transformed[x]);
+                    non_finite +=
+                        transformed[x] - transformed[x];  // 0, unless it is infinite or no number
                 }
             }
-            if (!all_zero(doubt)) write_plainly(at, high, wide, k);
+            if (!all_zero(non_finite)) write_direct(at, high, wide, k);
         }
     }
 
     void put(const Corner& at, Size k, Vector sum) const {
         const Size place = ((at.image * g_.high + at.y) * g_.wide + at.x) * g_.filters + k;
         if (after_.bias) sum += load(after_.bias + k);
-        store(output_ + place, finished(after_, sum, place, g_.filters - k), g_.filters - k);
+        store(output_ + place, apply_epilogue(after_, sum, place, g_.filters - k), g_.filters - k);
     }
 
     // By the definition. The transforms mix all inputs of a tile: one that is infinite or no number
     // would be seen in outputs that have nothing to do with it.
-    void write_plainly(const Corner& at, Size high, Size wide, Size k) const {
+    void write_direct(const Corner& at, Size high, Size wide, Size k) const {
         for (Size y = at.y; y < at.y + high; ++y)
             for (Size x = at.x; x < at.x + wide; ++x) {
                 Vector sum{};
                 for (Size lane = 0; lane < std::min(lanes, g_.filters - k); ++lane)
-                    sum[lane] = plainly({at.image, y, x}, k + lane);
+                    sum[lane] = direct_sum({at.image, y, x}, k + lane);
                 put({at.image, y, x}, k, sum);
             }
     }
 
-    float plainly(const Corner& at, Size filter) const {
+    float direct_sum(const Corner& at, Size filter) const {
         const Size top = at.y - g_.pads[0], left = at.x - g_.pads[1];
         const float* image = input_ + at.image * g_.height * g_.width * g_.channels;
-        const float* weight = plain_ + filter * g_.channels * window * window;
+        const float* weight = untransformed_ + filter * g_.channels * window * window;
         float sum = 0;
         for (Size y = std::max<Size>(0, -top); y < window && top + y < g_.height; ++y)
             for (Size x = std::max<Size>(0, -left); x < window && left + x < g_.width; ++x)
@@ -269,7 +270,7 @@ class Winograd : public Step {
     }
 
     Geometry g_;
-    const float *weight_, *plain_;
+    const float *weight_, *untransformed_;
     Epilogue after_;
     const float* input_;
     float* output_;

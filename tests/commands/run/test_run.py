@@ -11,6 +11,7 @@ import assay
 from assay.commands.run import api
 from assay.commands.task import api as task
 from assay.core.errors import UsageError
+from assay.measure.inputs import procedure
 from assay.measure.plan import make_plan
 
 QUICK = assay.Procedure(samples=3, steps_per_sample=1)
@@ -128,10 +129,9 @@ def test_one_backend_one_value_and_texts_are_taken_as_they_are(endings):
         f"{endings}:fine",
         backends="python",
         params={"size": 64},
-        budget="1s",
-        target="5%",
-        timeout="10m",
-        processes=2,
+        procedure=procedure(
+            None, {"budget": "1s", "target": "5%", "timeout": "10m", "processes": 2}
+        ),
     )
 
     assert [case.key for case in planned.cases] == [f"{endings}:fine:size=64@python"]

@@ -87,7 +87,7 @@ def test_a_program_is_run_and_its_ending_told(assay, tmp_path, cache_home, monke
         (("no.cc",), "There is no program no.cc"),
         (("no.cc", "--data", "nowhere"), "There is no folder nowhere"),
         (("no.cc", "-c", "no.txt"), "no.txt cannot be read"),
-        (("no.cc", "-t", "train"), "'train' is not one of 'test', 'tune'"),
+        (("no.cc", "-t", "train"), "images is 'train', but has to be one of: test, tune"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_it_is_compiled(assay, words, complaint):
