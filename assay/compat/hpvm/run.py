@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from assay.core.errors import UsageError
 from assay.core.files import user_path
 from assay.core.options import Flag
-from assay.core.units import as_choice
+from assay.core.units import as_choice, as_integer
 from assay.native.toolchain import Kernels
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def run_hpvm(
     from assay.native.hpvm.builder import ModelSettings
     from assay.native.hpvm.program import compile_program, execute
 
+    threads = None if threads is None else as_integer(threads, "threads", 1)
     words = [*_images(images), *_configs(configs)]
     if data and not user_path(data).is_dir():
         raise UsageError(
