@@ -42,7 +42,7 @@ docs: $(VENV)/.test  ## write docs/reference anew from the code
 site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that leads nowhere fails
 	$(BIN)/mkdocs build --quiet
 
-dist: $(VENV)/.test  ## wheel and sdist, each installed into an empty environment and tried
+dist: $(VENV)/.dist  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m build --wheel --outdir dist/foreign foreign/hpvm
@@ -60,6 +60,11 @@ $(VENV)/.check: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[check]'
 	$(BIN)/python -m compileall -q assay
+	touch $@
+
+$(VENV)/.dist: constraints.txt Makefile
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt build
 	touch $@
 
 # Tests whose program is missing are skipped, and a report at the end says so; in CI they fail.

@@ -79,7 +79,7 @@ if TYPE_CHECKING:  # the same names as in _FROM, for type checkers and editors
     from assay.web.report import report as report
     from assay.web.serve import serve as serve
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _FROM = {
     "AssayError": "assay.core.errors",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,21 @@ import assay
 
 ROOT = Path(__file__).parent.parent
 GITHUB = ROOT / ".github"
+CACHES = ("PIP_CACHE_DIR", "ASSAY_APT_CACHE", "ASSAY_TEST_CACHE")
 
 
 def read_yaml(path: Path):
     import yaml
 
     return yaml.safe_load(path.read_text())
+
+
+def script(name: str):
+    """A script of tools, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def hook_entries() -> dict[str, str]:
@@ -46,6 +57,25 @@ def checkout(tmp_path):
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {name} "$@"\n')
         program.chmod(0o755)
     return tmp_path / "checkout", {"PATH": str(programs), "HOME": str(tmp_path)}
+
+
+def test_pip_and_uv_have_the_same_pins():
+    pins, project = script("pin_versions"), (ROOT / "pyproject.toml").read_text()
+    versions = pins.pins((ROOT / "constraints.txt").read_text())
+    constraints = tomllib.loads(project)["tool"]["uv"]["constraint-dependencies"]
+
+    assert project == pins.with_uv_settings(project, versions)
+    assert [line.partition("==")[0] for line in constraints] == sorted(versions)
+    assert versions["torch"].endswith("+cpu")
+
+
+@pytest.mark.real("packaging")
+def test_every_dependency_is_pinned():
+    pins = script("pin_versions")
+    versions = pins.pins((ROOT / "constraints.txt").read_text())
+    names = {re.split(r"[\[<>=~; ]", line)[0] for line in pins.requirements(ROOT)}
+
+    assert names - versions.keys() == {"assay-hpvm"}  # of this repository
 
 
 def test_hooks_name_programs_on_the_path():
@@ -115,3 +145,60 @@ def test_the_sample_data_has_its_licences():
 
     names = [str(path.relative_to(ROOT / "tests" / "data")) for path in files]
     assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def workflow(name: str) -> dict:
+    return read_yaml(GITHUB / "workflows" / f"{name}.yml")
+
+
+def commands(job: dict) -> list[str]:
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+@pytest.mark.real("yaml")
+def test_ci_has_a_lint_job_of_its_own_and_runs_the_gate():
+    jobs = workflow("test")["jobs"]
+
+    assert commands(jobs["lint"]) == ["make lint"]
+    assert "needs" not in jobs["lint"]
+    assert ".ci/run" in commands(jobs["test"])
+    assert "make dist" in commands(jobs["dist"])
+    assert (ROOT / ".ci" / "run").read_text().endswith("\nmake test\n")
+
+
+@pytest.mark.real("yaml")
+def test_ci_keeps_downloads_packages_and_native_runtimes_between_jobs():
+    job = workflow("test")["jobs"]["test"]
+    (cache,) = [
+        step["with"] for step in job["steps"] if step.get("uses", "").startswith("actions/cache@")
+    ]
+    folders = {name: job["env"][name] for name in CACHES}
+
+    assert all(folder.startswith(f"{cache['path']}/") for folder in folders.values())
+    assert len(set(folders.values())) == len(CACHES)
+
+
+@pytest.mark.real("yaml")
+def test_a_release_is_published_without_a_token():
+    jobs = workflow("release")["jobs"]
+    uploads = {
+        step["with"]["name"]
+        for step in workflow("test")["jobs"]["dist"]["steps"]
+        if step.get("uses", "").startswith("actions/upload-artifact@")
+    }
+
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert jobs["publish"]["needs"] == "test"
+    assert set(jobs["publish"]["strategy"]["matrix"]["distribution"]) == uploads
+    assert "secrets." not in (GITHUB / "workflows" / "release.yml").read_text()
+
+
+@pytest.mark.parametrize(("tag", "status"), [(assay.__version__, 0), ("9.9.9", 1)])
+def test_a_tag_that_is_not_the_version_is_not_released(tag, status):
+    text = (GITHUB / "workflows" / "release.yml").read_text()
+    command = re.search(r"run: (test .+)", text)[1]
+    variables = {"GITHUB_REF_NAME": f"v{tag}", "PATH": "/usr/bin:/bin"}
+
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, env=variables, check=False)
+
+    assert done.returncode == status

@@ -35,22 +35,46 @@ def test_a_release_is_made_of_the_fragments_and_leaves_none(tmp_path):
         (tmp_path / folder).mkdir()
     (tmp_path / "assay" / "__init__.py").write_text('__version__ = "0.1.0"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (2026-01-01)\n\n- Old.\n")
-    for name, text in {"10-b": "Tenth.", "2-a": "Second.", "README": "How."}.items():
+    (tmp_path / "CITATION.cff").write_text('version: 0.1.0\ndate-released: "2026-01-01"\n')
+    fragments = {"10-b.fixed": "Tenth.", "2-a.added": "Second.", "3-c.fixed": "Third."}
+    for name, text in {**fragments, "README": "How."}.items():
         (tmp_path / "changelog.d" / f"{name}.md").write_text(text + "\n")
 
     loaded("tools/release.py").release(tmp_path, "0.2.0", "2026-02-02")
 
     assert (tmp_path / "CHANGELOG.md").read_text() == (
-        "# Changelog\n\n## 0.2.0 (2026-02-02)\n\n- Second.\n- Tenth.\n"
-        "\n## 0.1.0 (2026-01-01)\n\n- Old.\n"
+        "# Changelog\n\n## 0.2.0 (2026-02-02)\n\n### Added\n\n- Second.\n"
+        "\n### Fixed\n\n- Third.\n- Tenth.\n\n## 0.1.0 (2026-01-01)\n\n- Old.\n"
     )
     assert (tmp_path / "assay" / "__init__.py").read_text() == '__version__ = "0.2.0"\n'
+    assert (tmp_path / "CITATION.cff").read_text() == (
+        'version: 0.2.0\ndate-released: "2026-02-02"\n'
+    )
     assert [file.name for file in (tmp_path / "changelog.d").iterdir()] == ["README.md"]
+
+
+@pytest.mark.parametrize("name", ["1-a", "1-a.news", "1.md.fixed.old"])
+def test_a_fragment_without_a_kind_is_not_released(tmp_path, name):
+    (tmp_path / "changelog.d").mkdir()
+    (tmp_path / "changelog.d" / f"{name}.md").write_text("Again.")
+
+    with pytest.raises(SystemExit, match="KIND of added, changed, fixed"):
+        loaded("tools/release.py").release(tmp_path, "0.2.0", "2026-02-02")
+
+
+def test_a_fragment_has_an_issue_a_kind_and_one_entry():
+    release = loaded("tools/release.py")
+    kinds = "|".join(release.KINDS)
+    files = release.fragment_files(ROOT)
+
+    names = [file.name for file in files]
+    assert [n for n in names if not re.fullmatch(rf"\d+-[a-z0-9-]+\.({kinds})\.md", n)] == []
+    assert [file.name for file in files if len(file.read_text().strip().split("\n\n")) != 1] == []
 
 
 def test_a_version_is_not_released_twice(tmp_path):
     (tmp_path / "changelog.d").mkdir()
-    (tmp_path / "changelog.d" / "1-a.md").write_text("Again.")
+    (tmp_path / "changelog.d" / "1-a.added.md").write_text("Again.")
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (2026-01-01)\n")
 
     with pytest.raises(SystemExit, match=r"0\.1\.0 is in the changelog already"):

@@ -24,7 +24,11 @@ def system(tmp_path):
     put("env", 'while case $1 in *=*) true;; *) false;; esac; do shift; done; exec "$@"')
 
     def call(
-        *words: str, user: int, having: tuple[str, ...] = (), ci: str = "", unknown: str = "none"
+        *words: str,
+        user: int,
+        having: tuple[str, ...] = (),
+        unknown: str = "none",
+        **variables: str,
     ) -> tuple[int, list[str], str]:
         put("id", f"echo {user}")
         for name in having:
@@ -34,9 +38,10 @@ def system(tmp_path):
         if "locked-sudo" in having:
             put("sudo", "exit 1")
         put("true", "exit 0")
+        put("mkdir", 'exec /bin/mkdir "$@"')
         done = subprocess.run(
             ["/bin/sh", str(SCRIPT), *words],
-            env={"PATH": str(programs), "CI": ci},
+            env={"PATH": str(programs), **variables},
             capture_output=True,
             text=True,
         )
@@ -72,7 +77,7 @@ CANNOT = [(7, ("apt-get",)), (7, ("apt-get", "locked-sudo")), (0, ())]
 @pytest.mark.parametrize(("user", "having"), CANNOT)
 @pytest.mark.parametrize(("ci", "expected"), [("", 0), ("true", 1)])
 def test_who_cannot_install_reads_what_is_missing_once(system, user, having, ci, expected):
-    status, calls, message = system("g++", "psql=postgresql", user=user, having=having, ci=ci)
+    status, calls, message = system("g++", "psql=postgresql", user=user, having=having, CI=ci)
 
     assert (status, calls) == (expected, [])
     assert "Not installed here: g++ postgresql." in message
@@ -87,3 +92,14 @@ def test_a_package_that_the_system_does_not_have_stops_no_other(system):
     assert status == 0
     assert [call.split()[-1] for call in calls[2:]] == ["g++", "postgresql", "qemu"]
     assert message.startswith("Not installed here: postgresql. ")
+
+
+def test_downloads_are_kept_in_a_folder_that_a_job_can_cache(system, tmp_path):
+    folder = tmp_path / "cache"
+
+    status, calls, _ = system("g++", user=0, having=("apt-get",), ASSAY_APT_CACHE=str(folder))
+
+    assert status == 0
+    assert f"-o Dir::Cache::archives={folder} -o APT::Keep-Downloaded-Packages=true" in calls[1]
+    assert calls[1].endswith(" g++")
+    assert (folder / "partial").is_dir()

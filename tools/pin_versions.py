@@ -1,7 +1,8 @@
 """Write constraints.txt from the packages that are installed: `python tools/pin_versions.py`.
 
 It pins everything that the dependencies and extras of pyproject.toml reach, so run it in an
-environment with all extras (that of `make test`). Pins of packages that are not installed stay.
+environment with all extras (that of `make test`). Pins of packages that are not installed stay,
+such as those of torch's build with CUDA. The constraints of uv in pyproject.toml are written anew.
 """
 
 from __future__ import annotations
@@ -18,26 +19,38 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 HEAD = """\
 # Version of every package that the extras install, also of those that others need: used by make,
-# CI and uv. Written by tools/pin_versions.py. torch is pinned to its build without CUDA.
+# CI and uvx. Written by tools/pin_versions.py. torch is pinned to its build without CUDA.
 """
+BUILD = {"hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"}
+BEGIN, END = "# begin of pins\n", "# end of pins\n"  # of pyproject.toml
 
 
 def main() -> None:
     file = ROOT / "constraints.txt"
     file.write_text(constraints({**pins(file.read_text()), **reachable(requirements(ROOT))}))
-    (ROOT / "uv.toml").write_text(uv_settings(pins(file.read_text())))
+    project = ROOT / "pyproject.toml"
+    project.write_text(with_uv_settings(project.read_text(), pins(file.read_text())))
 
 
 def constraints(versions: dict[str, str]) -> str:
     return HEAD + "".join(f"{name}=={version}\n" for name, version in sorted(versions.items()))
 
 
-def uv_settings(versions: dict[str, str]) -> str:
-    """What `uv run` reads in a checkout; other commands of uv take constraints.txt itself."""
-    lines = "".join(f'    "{name}=={version}",\n' for name, version in sorted(versions.items()))
+def with_uv_settings(project: str, versions: dict[str, str]) -> str:
+    """pyproject.toml with these versions: `uv run` reads constraints nowhere else.
+
+    `uv run` resolves all extras on one index, where builds without CUDA have no name of their own.
+    """
+    before, _, rest = project.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    lines = [
+        f'    "{name}=={version.partition("+")[0]}",\n'
+        for name, version in sorted(versions.items())
+    ]
+    build = [line for line in lines if re.split(r'["=]', line)[1] in BUILD]
     return (
-        "# Written by tools/pin_versions.py from constraints.txt.\n"
-        f"constraint-dependencies = [\n{lines}]\n"
+        f"{before}{BEGIN}constraint-dependencies = [\n{''.join(lines)}]\n"
+        f"build-constraint-dependencies = [\n{''.join(build)}]\n{END}{after}"
     )
 
 

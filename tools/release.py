@@ -1,7 +1,8 @@
 """Make a section of CHANGELOG.md from changelog.d/: `python tools/release.py 0.1.0`.
 
-Fragments are `ISSUE-WORD.md`, one sentence each; they go into the section in the order of their
-issues, and are removed. The version in assay/__init__.py is set with it.
+Fragments are `ISSUE-WORD.KIND.md`, one sentence each; they go into the section by kind, in the
+order of their issues, and are removed. The version in assay/__init__.py and CITATION.cff is set
+with it. Group and merge the entries before you commit.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+KINDS = ("added", "changed", "fixed")
 
 
 def main() -> None:
@@ -22,12 +24,18 @@ def main() -> None:
 
 
 def release(root: Path, version: str, day: str) -> None:
-    fragments = sorted((root / "changelog.d").glob("*-*.md"), key=_order)
+    fragments = fragment_files(root)
+    if wrong := [file.name for file in fragments if kind(file) not in KINDS]:
+        raise SystemExit(f"{wrong[0]}: the name ends with .KIND.md, KIND of {', '.join(KINDS)}.")
     if not fragments:
         raise SystemExit("changelog.d/ holds nothing to release.")
     changelog = root / "CHANGELOG.md"
     changelog.write_text(with_section(changelog.read_text(), version, day, fragments))
-    _set_version(root / "assay" / "__init__.py", version)
+    _replace(
+        root / "assay" / "__init__.py", r'(?m)^__version__ = ".*"', f'__version__ = "{version}"'
+    )
+    _replace(root / "CITATION.cff", r"(?m)^version: .*", f"version: {version}")
+    _replace(root / "CITATION.cff", r"(?m)^date-released: .*", f'date-released: "{day}"')
     for file in fragments:
         file.unlink()
 
@@ -38,25 +46,33 @@ def with_section(text: str, version: str, day: str, fragments: list[Path]) -> st
     if any(section.startswith(f"## {version} ") for section in sections):
         raise SystemExit(f"{version} is in the changelog already.")
     older = "".join(section for section in sections if "-unreleased" not in section)
-    lines = [f"- {file.read_text().strip()}" for file in fragments]
-    return (
-        f"{head}## {version} ({day})\n\n"
-        + "\n".join(lines)
-        + "\n"
-        + (f"\n{older}" if older else "")
+    parts = [part for name in KINDS if (part := _part(name, fragments))]
+    return f"{head}## {version} ({day})\n\n" + "\n".join(parts) + (f"\n{older}" if older else "")
+
+
+def fragment_files(root: Path) -> list[Path]:
+    return sorted(
+        (path for path in (root / "changelog.d").iterdir() if path.name != "README.md"), key=_order
     )
+
+
+def kind(file: Path) -> str:
+    """`added` of 39-name.added.md."""
+    return file.stem.rpartition(".")[2]
+
+
+def _part(name: str, fragments: list[Path]) -> str:
+    lines = [f"- {file.read_text().strip()}\n" for file in fragments if kind(file) == name]
+    return f"### {name.capitalize()}\n\n{''.join(lines)}" if lines else ""
 
 
 def _order(file: Path) -> tuple[int, str]:
     number, _, word = file.stem.partition("-")
-    return int(number), word
+    return int(number) if number.isdigit() else 0, word
 
 
-def _set_version(file: Path, version: str) -> None:
-    text = re.sub(
-        r'^__version__ = ".*"', f'__version__ = "{version}"', file.read_text(), flags=re.M
-    )
-    file.write_text(text)
+def _replace(file: Path, pattern: str, text: str) -> None:
+    file.write_text(re.sub(pattern, text, file.read_text()))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Install what a program needs from the system, where it is missing: system_packages.sh PROGRAM[=PACKAGE] …
 # A package has its program's name unless another is given, as in psql=postgresql. Where a package
-# cannot be installed, the script says so and succeeds; in CI it fails.
+# cannot be installed, the script says so and succeeds; in CI it fails. With ASSAY_APT_CACHE=FOLDER,
+# downloads are kept there, and used the next time.
 set -u
 
 missing=""
@@ -26,8 +27,15 @@ if command -v apt-get >/dev/null 2>&1; then
 fi
 [ -n "$run" ] || give_up "$missing"
 
+cache=""  # options of apt-get; a folder whose name has no spaces
+if [ -n "${ASSAY_APT_CACHE:-}" ]; then
+    mkdir -p "$ASSAY_APT_CACHE/partial"
+    cache="-o Dir::Cache::archives=$ASSAY_APT_CACHE -o APT::Keep-Downloaded-Packages=true"
+fi
+
 install() {
-    $run DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+    # shellcheck disable=SC2086 # lists of words
+    $run DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $cache "$@"
 }
 $run DEBIAN_FRONTEND=noninteractive apt-get update -q || give_up "$missing"
 # shellcheck disable=SC2086 # a list of words

@@ -1,6 +1,10 @@
-"""Install the wheel, then the sdist, each into an empty environment, and run assay there.
+"""Install what `make dist` built into empty environments, and run assay there.
 
 python tools/try_dist.py dist
+
+The wheel and the sdist are installed as files, the wheel by the name that hints and docs use, a
+folder of the sources by the line for a checkout, and the package of HPVM's names by its
+dependency.
 """
 
 from __future__ import annotations
@@ -8,48 +12,94 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+CONSTRAINTS = Path(__file__).absolute().parents[1] / "constraints.txt"
+NAME, EXTRA, MODULE = "assay-lab", "data", "h5py"  # the distribution, an extra and what it brings
 
 
 def main() -> None:
-    folder = Path(sys.argv[1]).absolute()
-    for pattern in ("*.whl", "*.tar.gz"):
-        (built,) = folder.glob(pattern)
-        with tempfile.TemporaryDirectory(prefix="assay-dist-") as place:
-            try_out(built, Path(place))
-        print(f"{built.name}: installs and runs", flush=True)
+    dist = Path(sys.argv[1]).absolute()
+    (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    for built in (wheel, sdist):
+        with environment() as (place, install):
+            install(built)
+            try_assay(place)
+        report(built.name)
+    with environment(dist, dist / "foreign") as (place, install):
+        install(f"{NAME}[{EXTRA}]")
+        try_assay(place)
+        run(place, "python", "-c", f"import {MODULE}")
+        report(f"{NAME}[{EXTRA}]")
+        install("assay-hpvm")
+        run(place, "python", "-m", "pip", "check")
+        run(place, "python", "-c", FOREIGN)
+        report("assay-hpvm")
+    with environment() as (place, install), tarfile.open(sdist) as archive:
+        archive.extractall(place / "sources", filter="data")
+        (checkout,) = (place / "sources").iterdir()
+        install(f".[{EXTRA}]", cwd=checkout)
+        try_assay(place)
+        run(place, "python", "-c", f"import {MODULE}")
+        report(f".[{EXTRA}]")
 
 
-def try_out(built: Path, place: Path) -> None:
-    venv.create(place / "venv", with_pip=True)
-    run = place / "venv" / "bin"
-    _call(run / "python", "-m", "pip", "install", "--quiet", str(built), at=place)
+@contextmanager
+def environment(*links: Path) -> Iterator[tuple[Path, Installer]]:
+    """An empty environment in a folder, and a function that installs into it."""
+    with tempfile.TemporaryDirectory(prefix="assay-dist-") as folder:
+        place = Path(folder)
+        venv.create(place / "venv", with_pip=True)
+        yield place, Installer(place, links)
+
+
+class Installer:
+    def __init__(self, place: Path, links: tuple[Path, ...]) -> None:
+        self.place = place
+        self.options = ["-c", CONSTRAINTS, *(f"--find-links={folder}" for folder in links)]
+
+    def __call__(self, requirement: object, cwd: Path | None = None) -> None:
+        words = ("python", "-m", "pip", "install", "--quiet", *self.options, requirement)
+        run(self.place, *words, cwd=cwd)
+
+
+def try_assay(place: Path) -> None:
+    """The command, a measurement, and files that are not Python."""
     (place / "add.py").write_text("def add():\n    return lambda: sum(range(1000))\n")
-    _call(run / "assay", "--version", at=place)
-    _call(
-        run / "assay", "run", "add.py:add@python", "--samples", "5", "--budget", "200ms", at=place
-    )
-    _call(run / "python", "-m", "assay", "show", "last", at=place)
-    _call(run / "python", "-c", NATIVE, at=place)
-    (foreign,) = (built.parent / "foreign").glob("*.whl")  # HPVM's names, which ask for Keras too
-    _call(run / "python", "-m", "pip", "install", "--quiet", "--no-deps", str(foreign), at=place)
-    _call(run / "python", "-c", FOREIGN, at=place)
+    run(place, "assay", "--version")
+    run(place, "assay", "run", "add.py:add@python", "--samples", "5", "--budget", "200ms")
+    run(place, "python", "-m", "assay", "show", "last")
+    run(place, "python", "-c", NATIVE)
 
 
-# What a build could forget: files that are no Python.
-FOREIGN = (
-    "from Benchmark import Benchmark; from keras_frontend import weight_utils; "
-    "from keras_frontend.approxhpvm_translator import translate_to_approxhpvm"
-)
+def run(place: Path, program: str, *words: object, cwd: Path | None = None) -> None:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    variables = kept | {"ASSAY_HOME": str(place / "home")}
+    command = [str(place / "venv" / "bin" / program), *map(str, words)]
+    subprocess.run(command, cwd=cwd or place, env=variables, check=True)
+
+
+def report(name: str) -> None:
+    print(f"{name}: installs and runs", flush=True)
+
+
+# What a build could forget: files that are not Python.
+FOREIGN = f"""
+import importlib.metadata
+from Benchmark import Benchmark
+from keras_frontend import weight_utils
+from keras_frontend.approxhpvm_translator import translate_to_approxhpvm
+
+names = {{package.name for package in importlib.metadata.distributions()}}
+assert "{NAME}" in names and "assay" not in names, names
+assert "{NAME}" in importlib.metadata.requires("assay-hpvm")
+"""
 NATIVE = "from assay.native.build import RUNTIME; assert list(RUNTIME.glob('*.cpp')), RUNTIME"
-
-
-def _call(*words: object, at: Path) -> None:
-    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment = clean | {"ASSAY_HOME": str(at / "home")}
-    subprocess.run(list(map(str, words)), cwd=at, env=environment, check=True)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from click.core import ParameterSource
 from assay.cli import options
 from assay.core.errors import UsageError
 from assay.core.options import Argument, Flag
-from assay.core.units import as_choice
+from assay.core.units import as_choice, as_integer, as_number
 from assay.reporting.output import FORMATS
 
 Keywords = dict[str, Any]  # the options of the public function, to be passed on to it
@@ -136,6 +136,24 @@ class CheckedChoice(click.Choice[str]):
         return as_choice(value, str(param.name if param else "it"), self.choices)
 
 
+class CheckedIntRange(click.IntRange):
+    """A range that is checked by the same function, and with the same sentence, as in Python."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = click.INT.convert(value, param, ctx)
+        return as_integer(number, str(param.name if param else "it"), self.min, self.max)
+
+
+class CheckedFloatRange(click.FloatRange):
+    """The same for numbers that are no integers."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = click.FLOAT.convert(value, param, ctx)
+        return as_number(number, str(param.name if param else "it"), self.min, self.max)
+
+
 def _is_keywords(part: inspect.Parameter) -> bool:
     return part.annotation in (Keywords, "Keywords")
 
@@ -237,8 +255,8 @@ def _click_type(kind: Any, about: Flag) -> click.ParamType[Any] | type:
 
 def _range(kind: type, low: float | None, high: float | None) -> click.ParamType[Any]:
     if kind is float:
-        return click.FloatRange(low, high)
-    return click.IntRange(None if low is None else int(low), None if high is None else int(high))
+        return CheckedFloatRange(low, high)
+    return CheckedIntRange(None if low is None else int(low), None if high is None else int(high))
 
 
 def _store_before(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:

@@ -40,10 +40,10 @@ class ProgressLine:
     def done(self, result: Result, more: str = "") -> None:
         self._ended += 1
         words = ", ".join(filter(None, (result.status, human(result.seconds, "s"), more)))
-        self.say(f"{result.case.key}  {words}")
+        self.put_line(f"{result.case.key}  {words}")
 
-    def say(self, text: str) -> None:
-        """A line that stays."""
+    def put_line(self, text: str) -> None:
+        """Print a line that is not overwritten."""
         text = plain(text)
         write_over(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 

@@ -64,7 +64,7 @@ def sort_configs(
     >>> len(assay.sort_configs("tuner_confs.txt", "pareto_confs.txt").configurations)
     12
     """
-    as_choice(gain, "by", get_args(Gain))
+    gain = as_choice(gain, "gain", get_args(Gain))
     configs = pareto(read_configs(path), gain)
     write_configs(configs, output)
     return configs

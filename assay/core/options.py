@@ -99,7 +99,7 @@ Columns = Annotated[
     ),
 ]
 Label = Annotated[str, Flag("Name to find the results by.")]
-Cold = Annotated[bool, Flag("Share nothing compiled between the processes of a case.")]
+Cold = Annotated[bool, Flag("Disable the compilation cache shared between processes.")]
 Communication = Annotated[
     bool,
     Flag("Then profile 5 steps, for the share of communication between several devices."),

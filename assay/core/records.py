@@ -10,7 +10,14 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.recipe import Training
-from assay.core.units import as_seconds, as_share
+from assay.core.units import (
+    as_choice,
+    as_integer,
+    as_number,
+    as_seconds,
+    as_share,
+    without_numpy,
+)
 
 Value = str | int | float | bool
 Status = Literal["ok", "failed", "crashed", "timeout", "out-of-memory", "skipped", "interrupted"]
@@ -25,13 +32,9 @@ REPORTED_PREFIX = "metric "  # prefix of facts about metrics that the program re
 NOT_FINITE = ("nan", "inf", "-inf")  # text for numbers that JSON cannot represent
 
 
-def _check(holds: bool, name: str, received: object, expected: str, hint: str) -> None:
-    if not holds:
-        raise UsageError(f"{name} is {received}, but has to be {expected}.", hint=hint)
-
-
 def comparable_value(value: Value) -> Value:
-    """Convert a number that is not finite to the text nan, inf or -inf."""
+    """A value that can be stored: the text nan, inf or -inf of a number that is not finite."""
+    value = without_numpy(value)
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -94,6 +97,8 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
     communication: bool = False  # profile some steps for its share of a step
 
     def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            msgspec.structs.force_setattr(self, name, without_numpy(getattr(self, name)))
         for name, read, usual in (
             ("budget", as_seconds, "10s"),
             ("target", as_share, "1%"),
@@ -103,24 +108,9 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
             number = read(received, name, usual)
             if isinstance(received, str):  # Procedure(budget="2s")
                 msgspec.structs.force_setattr(self, name, number)
-        _check(self.processes > 0, "processes", self.processes, "1 or more", "5 is a good number.")
-        for name in ("processes", "samples", "steps_per_sample"):
-            value = getattr(self, name)
-            _check(
-                value <= MAX_COUNT,
-                name,
-                str(value)[:40],
-                f"{MAX_COUNT} or less",
-                "0 lets assay decide.",
-            )
-        _check(self.samples >= 0, "samples", self.samples, "0 or more", "0 lets assay decide.")
-        _check(
-            self.steps_per_sample >= 0,
-            "steps_per_sample",
-            self.steps_per_sample,
-            "0 or more",
-            "0 lets assay decide.",
-        )
+        as_integer(self.processes, "processes", 1, MAX_COUNT, hint="5 is a good number.")
+        for name in ("samples", "steps_per_sample"):
+            as_integer(getattr(self, name), name, 0, MAX_COUNT, hint="0 lets assay decide.")
         if self.latency and self.steps_per_sample > 1:
             raise UsageError(
                 f"latency is set with {self.steps_per_sample} steps per sample.",
@@ -137,13 +127,12 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float = 0.05  # points
 
     def __post_init__(self) -> None:
-        splits = ("test", "tune")
-        _check(self.split in splits, "split", f"'{self.split}'", "test or tune", "--split test")
-        _check(self.first >= 0, "first", self.first, "0 or more", "0 takes the whole split.")
-        _check(
-            0 <= self.expected <= 100, "expected", self.expected, "0 to 100", "It is in percent."
-        )
-        _check(self.tolerance >= 0, "tolerance", self.tolerance, "0 or more", "It is in points.")
+        for name in self.__struct_fields__:
+            msgspec.structs.force_setattr(self, name, without_numpy(getattr(self, name)))
+        as_choice(self.split, "split", ("test", "tune"))
+        as_integer(self.first, "first", 0, hint="0 takes the whole split.")
+        as_number(self.expected, "expected", 0, 100, hint="It is in percent.")
+        as_number(self.tolerance, "tolerance", 0, hint="It is in points.")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from assay.core.errors import UsageError, nearest_name
+
+Choice = TypeVar("Choice", bound=str)
 
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SECONDS = (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
@@ -51,6 +54,7 @@ def as_seconds(value: float | str, name: str, usual: str) -> float:
 
     `usual` is the default, for the error.
     """
+    value = without_numpy(value)
     number = (
         seconds(value) if isinstance(value, str) else _number(value, name, "Write 10 or '10s'.")
     )
@@ -63,6 +67,7 @@ def as_seconds(value: float | str, name: str, usual: str) -> float:
 
 def as_share(value: float | str, name: str, usual: str) -> float:
     """A target or smallest effect between 0 and 1."""
+    value = without_numpy(value)
     number = share(value) if isinstance(value, str) else _number(value, name, "Write 0.01 or '1%'.")
     if not 0 < number < 1:
         raise UsageError(
@@ -71,15 +76,41 @@ def as_share(value: float | str, name: str, usual: str) -> float:
     return number
 
 
-def as_choice(value: str, name: str, choices: Sequence[str]) -> str:
-    """Check that a value is one of the choices."""
-    if value in choices:
-        return value
-    near = nearest_name(str(value), choices)
+def as_choice(value: str, name: str, choices: Sequence[Choice]) -> Choice:
+    """One of the choices."""
+    text = str(value)
+    if text in choices:
+        return choices[choices.index(text)]
+    near = nearest_name(text, choices)
     raise UsageError(
-        f"{name} is {value!r}, but has to be one of: {', '.join(choices)}.",
+        f"{name} is {text!r}, but has to be one of: {', '.join(choices)}.",
         hint=f"Did you mean '{near}'?" if near else "",
     )
+
+
+def as_integer(
+    value: int, name: str, low: float | None = None, high: float | None = None, hint: str = ""
+) -> int:
+    """An integer that is not out of its range."""
+    number = without_numpy(value)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise UsageError(f"{name} is {number!r}, which is no integer.", hint=hint)
+    _check_range(number, name, low, high, hint)
+    return number
+
+
+def as_number(
+    value: float, name: str, low: float | None = None, high: float | None = None, hint: str = ""
+) -> float:
+    """A number that is not out of its range."""
+    number = _number(without_numpy(value), name, hint)
+    _check_range(number, name, low, high, hint)
+    return number
+
+
+def without_numpy(value: Any) -> Any:
+    """The Python value of a scalar of numpy or a framework, which cannot be stored."""
+    return value.item() if getattr(value, "shape", None) == () else value
 
 
 def human(value: float, unit: str, digits: int = 3) -> str:
@@ -119,6 +150,15 @@ def _number(value: object, name: str, hint: str) -> float:
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise UsageError(f"{name} is {value!r}, which is no number and no text.", hint=hint)
     return float(value)
+
+
+def _check_range(
+    number: float, name: str, low: float | None, high: float | None, hint: str
+) -> None:
+    if low is not None and not number >= low:
+        raise UsageError(f"{name} is {str(number)[:40]}, but has to be {low} or more.", hint=hint)
+    if high is not None and not number <= high:
+        raise UsageError(f"{name} is {str(number)[:40]}, but has to be {high} or less.", hint=hint)
 
 
 def _finite(number: float) -> float:

@@ -111,7 +111,7 @@ def redact_pair(pair: Pair) -> Pair:
     return first, second
 
 
-def check_whole(pair: Pair, run: str) -> None:
+def check_not_redacted(pair: Pair, run: str) -> None:
     """Raise if a secret of a stored command is hidden."""
     for contender in pair:
         if contender.task and REDACTED in str(contender.task.command):

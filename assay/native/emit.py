@@ -60,8 +60,10 @@ class Emitter:
         for value in self.graph.inputs:
             kind = "image" if value.layout else "input"
             variable = self._variable(value.name)
-            whole = ".whole()" if value.dtype == "int32" else ""
-            self.lines.append(f"const Value {variable} = net.{kind}({sizes(value.shape)}){whole};")
+            integers = ".int32()" if value.dtype == "int32" else ""
+            self.lines.append(
+                f"const Value {variable} = net.{kind}({sizes(value.shape)}){integers};"
+            )
             self.layers.append(value.name)
         for node in self.graph.nodes:
             self._add(node)
@@ -85,7 +87,7 @@ class Emitter:
         variable = self._variable(node.output)
         call = definition_of(node.op).emit(node.op, self, node)
         if node.dtype == "uint8":
-            call += f".bytes({float(node.scale)!r}f, {node.zero}.0f)"
+            call += f".quantize({float(node.scale)!r}f, {node.zero}.0f)"
         self.lines.append(f"const Value {variable} = {call};")
         self.layers += [node.name] * call.count("net.")
 
@@ -115,7 +117,7 @@ class Emitter:
         return self.shapes[node.inputs[0]]
 
     def forced_kernel(self, node: Node) -> str:
-        return f".by({json.dumps(node.kernel)})" if node.kernel else ""
+        return f".kernel({json.dumps(node.kernel)})" if node.kernel else ""
 
     def bias(self, name: str) -> str:
         return f", {self.constant(name)}" if name else ""

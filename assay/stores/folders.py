@@ -174,7 +174,7 @@ def created_at(run: Path) -> int:
     return 0
 
 
-def newest(runs: Path, names: list[str]) -> str:
+def newest_run(runs: Path, names: list[str]) -> str:
     """The newest run by name, or by its plan for runs in the same second."""
     stamped = [run for run in names if STAMPED.match(run)] or names
     last = next((run for run in reversed(stamped) if is_run(runs / run)), stamped[-1])

@@ -121,7 +121,7 @@ class SqliteStore:
         runs = folders.runs_in(self.runs)
         packed = self._shelf.find_packed("" if text == "last" else text)
         if text == "last" and (runs or packed):
-            return max([*([folders.newest(self.runs, runs)] if runs else []), *packed])
+            return max([*([folders.newest_run(self.runs, runs)] if runs else []), *packed])
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
         near = sorted({*near, *packed}) if text else []
         known = [*runs, *packed] or self._shelf.find_packed("")

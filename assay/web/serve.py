@@ -64,30 +64,30 @@ def serve(
     _check_installed()
     from assay.web.guard import is_loopback
 
-    open_store(store).close()  # what cannot be read is said now
+    open_store(store).close()  # raises now if the store cannot be read
     if not token and not is_loopback(host):
         token = secrets.token_urlsafe(24)
-    taken = _bound(host, port)
+    listener = _bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     query = f"/?token={token}" if token else ""
-    return Dashboard(f"http://{shown}:{taken.getsockname()[1]}{query}", taken, store, token)
+    return Dashboard(f"http://{shown}:{listener.getsockname()[1]}{query}", listener, store, token)
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    taken = socket.socket(family)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind((host, port))
-        taken.listen()  # who comes before the first answer waits
+        listener.bind((host, port))
+        listener.listen()  # connections before the first answer wait
     except (OSError, OverflowError) as error:
-        taken.close()
+        listener.close()
         why = getattr(error, "strerror", None) or str(error)
         raise UsageError(
             f"Port {port} of {host} cannot be used ({why}).",
             hint=f"Another program may have it: assay serve --port {port % 60_000 + 1}",
         ) from None
-    return taken
+    return listener
 
 
 def _check_installed() -> None:

@@ -159,7 +159,7 @@ def test_an_evaluation_infers_and_takes_the_options_that_suit_it_unless_others_a
 @pytest.mark.parametrize(
     "how, words",
     [
-        ({"split": "train"}, "split is 'train', but has to be test or tune"),
+        ({"split": "train"}, "split is 'train', but has to be one of: test, tune"),
         ({"weights": "nowhere.npz"}, "no weights file nowhere.npz"),
         ({"first": -1}, "first is -1"),
         ({"expected": 101}, "expected is 101"),

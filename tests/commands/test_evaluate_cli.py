@@ -28,7 +28,7 @@ def test_what_cannot_be_evaluated_here_says_what_it_needs(assay):
     "words, complaint",
     [
         (["lenett@torch"], "Did you mean 'lenet'?"),
-        (["lenet@torch", "--split", "train"], "split is 'train', but has to be test or tune"),
+        (["lenet@torch", "--split", "train"], "split is 'train', but has to be one of: test, tune"),
         (["lenet@torch", "--weights", "none.npz"], "no weights file none.npz"),
         (["lenet@tensorflow"], "tensorflow cannot open lenet"),
     ],

@@ -25,7 +25,7 @@ def test_a_count_of_results_below_zero_is_refused(assay):
     status, _, error = assay("list", "results", "--limit", "-1")
 
     assert status == 2
-    assert "-1 is not in the range" in error
+    assert "limit is -1, but has to be 0 or more" in error
 
 
 @pytest.mark.parametrize("what", ["workloads", "backends"])

@@ -117,7 +117,9 @@ def test_a_dense_layer_of_rows_is_forced_where_it_is_computed():
 
     source = emit(force_kernels(optimize(graph), {"DenseOp0": "direct"})).source
 
-    assert 'net.reshape(net.dense(net.reshape(v_input, {6, 4}), {6, 5}, "constant0").by(' in source
+    assert (
+        'net.reshape(net.dense(net.reshape(v_input, {6, 4}), {6, 5}, "constant0").kernel(' in source
+    )
 
 
 def test_a_node_without_sources_is_its_own():

@@ -106,7 +106,7 @@ def _print_progress(comparisons: Iterator[Comparison], line: ProgressLine) -> It
                 if wide
                 else f"{percent_change(ratio.low)} to {percent_change(ratio.high)}"
             )
-            line.say(
+            line.put_line(
                 f"pair {ratio.n}: {percent_change(ratio.value)}, {interval}: {comparison.verdict}"
             )
         yield comparison

@@ -58,7 +58,7 @@ def resume_pairs(
     name = check_resumable(run, "ab", home)
     with closing(open_store(home)) as store:
         request = read_document(store, name, REQUEST, AbRequest)
-    contenders.check_whole(request.pair, name)
+    contenders.check_not_redacted(request.pair, name)
     check_remote(on, need, {"--commit": [side.commit for side in request.pair if side.commit]})
     return _resume_request(request, name, home, progress, executor(on, need))
 

@@ -20,7 +20,7 @@ from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
 from assay.core.series import Point, StoredSeries
 from assay.core.settings import Home
-from assay.core.units import as_share
+from assay.core.units import as_integer, as_share
 from assay.measure.baseline import Baseline, Sides, choose
 from assay.stats.gate import Threshold
 
@@ -79,6 +79,7 @@ def check(
 
     thresholds = [parse_threshold(text) for text in fail_on]
     share = as_share(level, "The level", "1%")
+    most = as_integer(most, "most", 1)
     alerting.check_places(alerts)
     with closing(open_store(store)) as results:
         summarize_all(results, query)

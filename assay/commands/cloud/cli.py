@@ -55,7 +55,7 @@ def create(
     format: Format = "text",
 ) -> int:
     """Make a machine, and wait until ssh answers."""
-    request = MachineRequest(name=own(name), **keywords)
+    request = MachineRequest(name=machine_or_default(name), **keywords)
     if dry_run:
         printing.put_document(api.machine_requests(request, require_project(project), zones))
         return 0
@@ -74,7 +74,7 @@ def create(
 )
 def status(name: Name = "", *, project: str, zone: str, format: Format = "text") -> int:
     """Show a machine, and the line that leads to it."""
-    machine = api.machine_status(own(name), require_project(project), zone)
+    machine = api.machine_status(machine_or_default(name), require_project(project), zone)
     printing.show(output([machine], [api.ssh_line(machine)]), format)
     return 0
 
@@ -84,7 +84,7 @@ def status(name: Name = "", *, project: str, zone: str, format: Format = "text")
 )
 def start(name: Name = "", *, project: str, zone: str, format: Format = "text") -> int:
     """Start a machine that was stopped."""
-    machine = api.start_machine(own(name), require_project(project), zone)
+    machine = api.start_machine(machine_or_default(name), require_project(project), zone)
     printing.show(output([machine], [api.ssh_line(machine)]), format)
     return 0
 
@@ -92,7 +92,7 @@ def start(name: Name = "", *, project: str, zone: str, format: Format = "text") 
 @click_command(api.stop_machine, group=command, epilog="\b\nExample:\n  assay cloud stop assay-me")
 def stop(name: Name = "", *, project: str, zone: str, format: Format = "text") -> int:
     """Stop a machine; one with local NVMe disks cannot be."""
-    machine = api.stop_machine(own(name), require_project(project), zone)
+    machine = api.stop_machine(machine_or_default(name), require_project(project), zone)
     printing.show(output([machine]), format)
     return 0
 
@@ -110,7 +110,7 @@ def delete(
     yes: Annotated[bool, Flag("Do not ask.")] = False,
 ) -> int:
     """Delete a machine that assay has made, with its disks."""
-    chosen = own(name)
+    chosen = machine_or_default(name)
     api.delete_own_machine(chosen, require_project(project), zone)
     if not yes:
         click.confirm(f"Delete {chosen} in {zone} with all of its disks?", abort=True, err=True)
@@ -131,7 +131,7 @@ def list_(project: str, format: Format = "text") -> int:
     return 0
 
 
-def own(name: str) -> str:
+def machine_or_default(name: str) -> str:
     return name or f"assay-{getpass.getuser().lower()}"
 
 

@@ -92,7 +92,7 @@ def compile_model(
     >>> assay.compile_model("resnet18.onnx", "build").judge
     'ONNX Runtime'
     """
-    as_choice(kernels, "kernels", get_args(Kernels))
+    kernels = as_choice(kernels, "kernels", get_args(Kernels))
     tools = toolchain(kernels, portable)  # fails before a model is built
     request = CompileRequest(
         model=model if isinstance(model, str) else "",

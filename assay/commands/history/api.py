@@ -38,7 +38,7 @@ def history(
     >>> for found in assay.history("mnist-mlp@jax"):
     ...     print(found.key, [shift.shift.size for shift in found.shifts])
     """
-    as_choice(order, "order", get_args(Order))
+    order = as_choice(order, "order", get_args(Order))
     with closing(open_store(store)) as results:
         asked = _narrow_query(case, machine, query)
         summarize_all(results, asked)

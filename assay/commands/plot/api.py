@@ -38,7 +38,7 @@ def plot(
     `what` is an id, or for the process series the path of a `process_info.log`. A comparison or a
     race is one chart; a training or a task is drawn by its metrics.
     """
-    as_choice(series, "series", get_args(Series))
+    series = as_choice(series, "series", get_args(Series))
     path = figures.check_figure_path(Path(output))
     if series == "process" and Path(what).is_file():
         figures.process(process_series([Path(what)]), what, path)

@@ -21,7 +21,7 @@ from assay.core.records import Case, Query, Result
 from assay.core.registry import open_store
 from assay.core.series import series_of
 from assay.core.settings import Home
-from assay.core.units import as_share
+from assay.core.units import as_integer, as_share
 from assay.measure.plan import make_plan
 from assay.measure.recorder import is_trusted, run_cases
 
@@ -67,9 +67,11 @@ def repro(
     >>> reproduction = assay.repro("last")
     >>> print(reproduction.sentence, reproduction.changed)
     """
+    share = as_share(within, "within", "5%")
+    if processes is not None:
+        processes = as_integer(processes, "processes", 2)
     result = _find_result(id, origin, store)
     known = _describe_setup(result)
-    share = as_share(within, "within", "5%")
     if against:
         reproduction = _decide(result, [_find_result(against, "", store)], known, share, store)
     elif known.lacking or check:

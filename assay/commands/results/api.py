@@ -16,6 +16,7 @@ from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import Query, Result
 from assay.core.registry import open_store
 from assay.core.series import series_of
+from assay.core.units import as_integer
 from assay.measure.baseline import DATE
 from assay.measure.machine.environment import safe_tags
 from assay.stores.runs import lock_run
@@ -48,6 +49,7 @@ def old_results(
 ) -> list[StoredFiles]:
     """Old results of a query: all but the newest `keep` of each series, and but labelled ones,
     unless the query asks for that label."""
+    keep = as_integer(keep, "keep", 0)
     if not keep and query == Query():
         raise UsageError(
             "prune needs a filter, but got none.",

@@ -34,7 +34,7 @@ from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query, Result, Samples, Value
 from assay.core.registry import backends_for, open_store
 from assay.core.settings import Home
-from assay.core.units import as_seconds
+from assay.core.units import as_integer, as_seconds
 from assay.measure import plan
 from assay.measure.case import HeatEntry, check_supported, measure_case
 from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
@@ -122,8 +122,7 @@ def request(
     made = studies.study(name)
     seconds = as_seconds(budget, "budget", "10m")
     limit = as_seconds(timeout, "timeout", "10m")
-    if rounds < 1:
-        raise UsageError(f"rounds is {rounds}, but has to be 1 or more.", hint="--rounds 3")
+    rounds = as_integer(rounds, "rounds", 1, hint="--rounds 3")
     _check(name, made, extras, size)
     usual = next(iter(made.sizes))
     cases = _cases(made, extras, backend_names(backends), size or usual, options or {}, trust)

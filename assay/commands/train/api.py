@@ -19,7 +19,7 @@ from assay.core.progress import ProgressCallback, ignore
 from assay.core.recipe import Recipe, Training
 from assay.core.records import Case, Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
-from assay.core.units import as_seconds
+from assay.core.units import as_integer, as_number, as_seconds
 from assay.measure import plan
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import resume_cases, run_cases
@@ -97,6 +97,9 @@ def make_plan(
     tags: Mapping[str, str] | None = None,
 ) -> Plan:
     """The plan of a training, checked."""
+    epochs = as_integer(epochs, "epochs", 0)
+    first = as_integer(first, "first", 0)
+    until = as_number(until, "until", 0, 100)
     chosen = _case(case, seed)
     chosen_recipe = _recipe(chosen, recipe)
     if chosen_recipe is None and (epochs or until or first):

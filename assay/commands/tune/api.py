@@ -89,7 +89,7 @@ def tune(
     >>> assay.compile_model("alexnet2", "build", weights="trained", knobs="tuned/best.txt").program
     PosixPath('build/alexnet2')
     """
-    as_choice(kernels, "kernels", get_args(Kernels))
+    kernels = as_choice(kernels, "kernels", get_args(Kernels))
     request = TuneRequest(
         model=model if isinstance(model, str) else str(model.name),
         output=str(user_path(output)),

@@ -36,7 +36,9 @@ def command(model: str, output: str, keywords: Keywords, format: Format = "text"
     try:
         tuning = api.tune(**keywords, progress=line)
     except KeyboardInterrupt:
-        line.say(f"to continue: assay tune {model} -o {output} --resume, with the same options")
+        line.put_line(
+            f"to continue: assay tune {model} -o {output} --resume, with the same options"
+        )
         raise
     line.clear()
     printing.show(view.output(tuning), format)

@@ -29,11 +29,11 @@ from assay.native.toolchain import Toolchain, toolchain
 from assay.native.tuner import checks, layer_times, validate
 from assay.native.tuner.candidates import KnobbedLayer, byte_costs, candidates
 from assay.native.tuner.interactions import Choice
-from assay.native.tuner.records import Labelled, LayerTrial, TunedPoint, TunePictures, Tuning
+from assay.native.tuner.records import LabelledImages, LayerTrial, TunedPoint, TuneSplits, Tuning
 from assay.native.tuner.search import Cast, KnobTrial, Tune, TunedLayer
 from assay.native.tuner.sensitivity import Effects, EffectsProgram, pictures_there_is_time_for
 from assay.native.tuner.state import TuningState
-from assay.native.tuner.validate import FrontProgram, PointFacts, Timed
+from assay.native.tuner.validate import FrontProgram, PointOutputs, Timed
 
 REFINEMENTS = 2  # rounds of whole choices that refine the predictions
 TriedPoint = dict[str, tuple[KnobbedLayer, ...]]
@@ -53,7 +53,7 @@ class PreparedTuning(NamedTuple):
 
     captured: Graph
     graph: Graph
-    splits: TunePictures
+    splits: TuneSplits
     calibration: Calibration
     times: layer_times.Times
     candidates: TriedPoint
@@ -110,7 +110,7 @@ class Tuner:
         ready = PreparedTuning(model, graph, splits, calibration, times, tried, tune, state)
         return ready._replace(tune=self._refine(ready, folder))
 
-    def _settings(self, model: Graph, splits: TunePictures) -> dict[str, str]:
+    def _settings(self, model: Graph, splits: TuneSplits) -> dict[str, str]:
         """What must be equal to continue an interrupted tuning."""
         request = self.request
         return {
@@ -139,7 +139,12 @@ class Tuner:
         return times, [Cast(indices[a], indices[b], size * each) for a, b, size in linked]
 
     def _measure_effects(
-        self, graph: Graph, tried: TriedPoint, choosing: Labelled, state: TuningState, folder: Path
+        self,
+        graph: Graph,
+        tried: TriedPoint,
+        choosing: LabelledImages,
+        state: TuningState,
+        folder: Path,
     ) -> Effects:
         """Effect of each knob on as many images as there is time for."""
         with self.stages.stage("effects"):
@@ -189,7 +194,7 @@ class Tuner:
             times = self._time_points(program, prepared)
             predicted = [prepared.tune.predict_held_out(point.choice).points for point in chosen]
             facts = [
-                PointFacts(knobs, points, *(outputs[name][index] for name in outputs))
+                PointOutputs(knobs, points, *(outputs[name][index] for name in outputs))
                 for index, (knobs, points) in enumerate(zip(choices, predicted, strict=True))
             ]
             return validate.points(
@@ -251,7 +256,7 @@ def _check_searchable(
     costs: layer_times.Times,
     tried: TriedPoint,
     effects: Effects,
-    choosing: Labelled,
+    choosing: LabelledImages,
     casts: Sequence[Cast],
 ) -> Tune:
     none = np.zeros_like(effects.exact)

@@ -23,14 +23,14 @@ from assay.native.hpvm.configs import split_config_name
 from assay.native.knobs.calibration_file import load_items
 from assay.native.knobs.from_config import read_knobs
 from assay.native.tuner.accuracy_loss import images_needed
-from assay.native.tuner.records import Labelled, TunePictures
+from assay.native.tuner.records import LabelledImages, TuneSplits
 
 SELECTION_SHARE = 1 / 3  # of the tune set after calibration; the rest confirms
 MAX_SPLIT_BYTES = 600e6  # bytes of images of a set
 _NAMES = (("inputs", "labels"), ("x", "y"))
 
 
-def images(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TunePictures:
+def images(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TuneSplits:
     """The splits of a data file, or of the model's own data; `graph` is the captured one."""
     tune, test = _read_split(data, graph, seed) if data else _own_images_split(model, graph)
     needed = math.ceil(images_needed(max_loss) / (1 - SELECTION_SHARE)) + CALIBRATION_ITEMS
@@ -47,7 +47,7 @@ def images(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> T
         + CALIBRATION_ITEMS
     )
     count = round(SELECTION_SHARE * len(order))
-    return TunePictures(
+    return TuneSplits(
         calibration=tune.inputs[:CALIBRATION_ITEMS],
         choosing=tune.subset(np.sort(order[:count])),
         confirming=tune.subset(np.sort(order[count:])),
@@ -62,7 +62,7 @@ def calibration_items(data: str, graph: Graph, seed: int = 0) -> Array:
     return np.ascontiguousarray(np.moveaxis(items, 1, -1)) if channels_last else items
 
 
-def _own_images_split(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
+def _own_images_split(model: str, graph: Graph) -> tuple[LabelledImages, LabelledImages]:
     known = Path(model).suffix not in (*MODEL_FILES, ".onnx")
     case = parse_case(model) if known else None
     workload = registry.workload(case.workload) if case else None
@@ -78,16 +78,16 @@ def _own_images_split(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
     return tune, test
 
 
-def _prepare_examples(examples: Examples, graph: Graph) -> Labelled:
+def _prepare_examples(examples: Examples, graph: Graph) -> LabelledImages:
     size = 4 * math.prod(graph.inputs[0].shape)
     count = min(len(examples.labels), int(MAX_SPLIT_BYTES / size))
     inputs = np.asarray(examples.ready(examples.inputs[:count]), np.float32)
-    return Labelled(
+    return LabelledImages(
         _to_channels_first(inputs, graph.inputs[0]), np.asarray(examples.labels[:count], np.int64)
     )
 
 
-def _read_split(path: str, graph: Graph, seed: int) -> tuple[Labelled, Labelled]:
+def _read_split(path: str, graph: Graph, seed: int) -> tuple[LabelledImages, LabelledImages]:
     arrays = _arrays(path)
     for inputs, labels in _NAMES:
         names = [f"{name}_{split}" for split in ("tune", "test") for name in (inputs, labels)]
@@ -123,7 +123,7 @@ def _arrays(path: str) -> Mapping[str, Array]:
         ) from None
 
 
-def _labelled_images(path: str, graph: Graph, inputs: Array, labels: Array) -> Labelled:
+def _labelled_images(path: str, graph: Graph, inputs: Array, labels: Array) -> LabelledImages:
     value = graph.inputs[0]
     images = (
         _to_channels_first(np.asarray(inputs, np.float32), value) if inputs.ndim > 1 else inputs
@@ -139,10 +139,10 @@ def _labelled_images(path: str, graph: Graph, inputs: Array, labels: Array) -> L
             f"{len(inputs)} items is expected.",
             hint="labels=np.argmax(one_hot, axis=1)",
         )
-    return Labelled(images, labels.astype(np.int64))
+    return LabelledImages(images, labels.astype(np.int64))
 
 
-def _check_labels(tune: Labelled, test: Labelled, graph: Graph) -> None:
+def _check_labels(tune: LabelledImages, test: LabelledImages, graph: Graph) -> None:
     classes = math.prod(graph.shapes()[graph.outputs[0]])
     highest = max(int(images.labels.max(initial=0)) for images in (tune, test))
     if highest >= classes:

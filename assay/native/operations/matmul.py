@@ -113,10 +113,12 @@ def _emit_conv(op: ops.ConvOp, emitter: Emitter, node: Node) -> str:
 
 
 def _emit_knobs(op: ops.ConvOp, emitter: Emitter) -> str:
-    words = f".scales({emitter.constant(op.scales)})" if op.scales else ""
-    words += emit_option(op.perforation, (1, 1, 0), "perforated")
-    words += ".sampled()" if op.sampled else ""
-    return words + (".pooled()" if any(isinstance(post, ops.PoolOp) for post in op.post) else "")
+    words = f".weight_scales({emitter.constant(op.scales)})" if op.scales else ""
+    words += emit_option(op.perforation, (1, 1, 0), "perforation")
+    words += ".sampled_weights()" if op.sampled else ""
+    return words + (
+        ".max_pool_2x2()" if any(isinstance(post, ops.PoolOp) for post in op.post) else ""
+    )
 
 
 def _onnx_conv(op: ops.ConvOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
@@ -158,7 +160,7 @@ def _emit_dense(op: ops.DenseOp, emitter: Emitter, node: Node) -> str:
         shape = (rows, shape[-1])
     weights = f"{emitter.constant(op.weight)}{emitter.bias(op.bias)}"
     call = f"net.dense({before}, {sizes(shape)}, {weights}){emitter.forced_kernel(node)}"
-    call += f".scales({emitter.constant(op.scales)})" if op.scales else ""
+    call += f".weight_scales({emitter.constant(op.scales)})" if op.scales else ""
     if shape == node.shape:
         return call + emitter.posts(node, op.post)
     call = f"net.reshape({call}, {sizes(node.shape)})"
@@ -232,7 +234,7 @@ def _emit_embedding(op: ops.EmbeddingOp, emitter: Emitter, node: Node) -> str:
     flat = value if len(node.shape) == 2 else f"net.reshape({value}, {sizes((count,))})"
     table = f"{emitter.constant(op.weight)}, {rows}"
     call = f"net.embedding({flat}, {sizes((count, length))}, {table})"
-    call += ".checked()" if op.checked else ""
+    call += ".check_indices()" if op.checked else ""
     return call if len(node.shape) == 2 else f"net.reshape({call}, {sizes(node.shape)})"
 
 

@@ -10,7 +10,7 @@ inline namespace ASSAY_LEVEL_NAMESPACE {
 
 // Only an indirect convolution computes these.
 inline bool is_approximate(const Layer& layer) {
-    return !layer.scales.empty() || layer.perforation != Layer{}.perforation || layer.pooled;
+    return !layer.weight_scales.empty() || layer.perforation.is_active() || layer.max_pool_2x2;
 }
 
 // Arguments of approximate().
@@ -36,10 +36,10 @@ inline OutputScales output_scales(const ApproximateArguments& arguments,
     const Size filters = arguments.g.filters, padded = filters + widest * lanes;
     OutputScales result{Buffer<float>(padded), Buffer<float>(padded), Buffer<float>(padded),
                         Buffer<float>(padded)};
-    const QuantParams output = quant_params(arguments.layer);
-    const float* scales = arguments.layer.scales.empty()
+    const QuantParams output = arguments.layer.quantization;
+    const float* scales = arguments.layer.weight_scales.empty()
                               ? nullptr
-                              : constants.weights().get(arguments.layer.scales, filters);
+                              : constants.weights().get(arguments.layer.weight_scales, filters);
     for (Size i = 0; i < filters; ++i) {
         const double scale = (scales ? double{scales[i]} : 1.0) * double{arguments.input.scale};
         const double zeros =
@@ -59,7 +59,7 @@ inline std::shared_ptr<const OutputScales> shared_output_scales(
     const ApproximateArguments& arguments, const std::string& key, const std::vector<float>& totals,
     Constants& constants) {
     std::string scale = arguments.layer.bias;
-    for (const QuantParams& each : {arguments.input, quant_params(arguments.layer)})
+    for (const QuantParams& each : {arguments.input, arguments.layer.quantization})
         for (float number : {each.scale, each.zero_point})
             scale += " " + std::to_string(double{number});
     return constants.get<OutputScales>(key + " factors " + scale,
@@ -67,12 +67,8 @@ inline std::shared_ptr<const OutputScales> shared_output_scales(
 }
 
 inline OutputStage output_stage(const ApproximateArguments& arguments, const OutputScales& scales) {
-    return {scales.scales.data(),
-            scales.bias.data(),
-            arguments.after,
-            arguments.residual,
-            quant_params(arguments.layer),
-            scales.byte_scales.data(),
+    return {scales.scales.data(),   scales.bias.data(),           arguments.after,
+            arguments.residual,     arguments.layer.quantization, scales.byte_scales.data(),
             scales.byte_bias.data()};
 }
 
@@ -102,11 +98,10 @@ std::unique_ptr<Step> indirect_convolution_step(const ApproximateArguments& argu
                                                 sizeof(In) > 1);
     });
     const auto scales = shared_output_scales(arguments, key, weights->totals, constants);
-    const auto& perforation = arguments.layer.perforation;
     auto step = std::make_unique<IndirectConvolution<In, Weight>>(
-        g, weights, output_stage(arguments, *scales),
-        Perforation{perforation[0], perforation[1], perforation[2]}, arguments.layer.pooled,
-        static_cast<In>(arguments.input.zero_point), arguments.from, arguments.to);
+        g, weights, output_stage(arguments, *scales), arguments.layer.perforation,
+        arguments.layer.max_pool_2x2, static_cast<In>(arguments.input.zero_point), arguments.from,
+        arguments.to);
     step->kept_constants.push_back(scales);
     return step;
 }
@@ -117,7 +112,7 @@ inline std::unique_ptr<Step> approximate(const ApproximateArguments& arguments,
         return depthwise_step(arguments, constants);
     if (arguments.input.quantized)
         return indirect_convolution_step<Byte, Signed>(arguments, constants);
-    if (!arguments.layer.scales.empty())
+    if (!arguments.layer.weight_scales.empty())
         return indirect_convolution_step<float, Signed>(arguments, constants);
     return indirect_convolution_step<float, float>(arguments, constants);
 }

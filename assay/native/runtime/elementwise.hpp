@@ -87,7 +87,7 @@ class Binary : public Step {
     };
 
     Binary(Size items, const Layer& layer, Operand a, Operand b, float* output)
-        : items_(items), kind_(layer.kind), posts_(layer.posts), a_(a.data), b_(b.data),
+        : items_(items), kind_(layer.kind), posts_(layer.post_ops), a_(a.data), b_(b.data),
           output_(output), a_size_(a.fixed ? 0 : count(a.shape)),
           b_size_(b.fixed ? 0 : count(b.shape)), size_(count(layer.shape)) {
         std::vector<Size> from_a(static_cast<std::size_t>(size_)), from_b(from_a);

@@ -10,11 +10,6 @@
 namespace assay {
 inline namespace ASSAY_LEVEL_NAMESPACE {
 
-// Of the rows, or of the columns: each from `offset` on whose distance is a multiple of `every`.
-struct Perforation {
-    Size rows = 1, columns = 1, offset = 0;
-};
-
 // Along one axis: which outputs are computed, and of which two of those each output is the mean.
 struct Axis {
     std::vector<Size> computed;
@@ -102,8 +97,7 @@ class IndirectConvolution : public Step {
 
     // A product of pixels alone is one row of them.
     static Geometry flatten_pointwise(Geometry g, const Perforation& perforation, bool max_pooled) {
-        if (!g.pointwise() || max_pooled || perforation.rows > 1 || perforation.columns > 1)
-            return g;
+        if (!g.pointwise() || max_pooled || perforation.is_active()) return g;
         g.height = g.high = g.images * g.high * g.wide;
         g.images = g.width = g.wide = 1;
         return g;

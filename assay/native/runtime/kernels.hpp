@@ -87,7 +87,7 @@ inline std::vector<Kernel> kernel_candidates(const KernelArguments& arguments, A
     const bool is_forced = !arguments.layer.kernel.empty();
     std::vector<Kernel> candidates = fitting_kernels(arguments.g, arguments.weight,
                                                      is_forced ? Allowed::all : allowed, is_forced);
-    if (arguments.layer.sampled && allowed != Allowed::onednn)
+    if (arguments.layer.sampled_weights && allowed != Allowed::onednn)
         candidates.insert(std::find(candidates.begin(), candidates.end(), Kernel::direct),
                           Kernel::indirect);
     if (!is_forced) return candidates;
@@ -150,7 +150,7 @@ inline std::unique_ptr<Step> create_kernel(Kernel kernel, const KernelArguments&
         case Kernel::strassen: return strassen(w, constants);
         case Kernel::indirect: {
             const auto params_of = [&w](Value value) {
-                return value < 0 ? QuantParams{} : quant_params(w.net.at(value));
+                return value < 0 ? QuantParams{} : w.net.at(value).quantization;
             };
             return approximate(
                 {w.g, w.layer, w.weight, w.key, w.after, params_of(w.layer.inputs[0]),

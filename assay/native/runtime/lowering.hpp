@@ -31,15 +31,15 @@ class Lowering {
                 return single_step(
                     create_kernel(kernels_[index(value)], kernel_arguments(value), constants_));
             case Kind::max_pool:
-                if (layer.bytes)
+                if (layer.quantization.quantized)
                     return single_step(std::make_unique<ByteMaxPool>(geometry(net_, layer, images_),
                                                                      input(value), at(value)));
                 return single_step(pooling(value));
             case Kind::average_pool: return single_step(pooling(value));
             case Kind::cast:
                 return single_step(std::make_unique<Cast>(
-                    images_ * count(layer.shape), quant_params(net_.at(layer.inputs[0])),
-                    quant_params(layer), input(value), at(value)));
+                    images_ * count(layer.shape), net_.at(layer.inputs[0]).quantization,
+                    layer.quantization, input(value), at(value)));
             case Kind::normalize:
             case Kind::activation: return single_step(elementwise(value));
             case Kind::softmax:
@@ -160,9 +160,9 @@ class Lowering {
     const float* laid_out(Value value) {
         const Layer& layer = net_.at(value);
         const Size size = count(layer.shape);
-        const float* plain = constants_.weights().get(layer.weight, size);
+        const float* plain = constants_.weights().get(layer.values, size);
         if (lies_row_major(layer.shape)) return plain;
-        std::string key = layer.weight + " laid";
+        std::string key = layer.values + " laid";
         for (Size each : layer.shape) key += "-" + std::to_string(each);
         const auto constant = constants_.get<Buffer<float>>(key, [&] {
             Buffer<float> result(size);
@@ -180,12 +180,12 @@ class Lowering {
     std::unique_ptr<Step> layer_norm(Value value) const {
         const Layer& layer = net_.at(value);
         Size size = 1;
-        for (Size axis : layer.order) size *= layer.shape[static_cast<std::size_t>(axis)];
+        for (Size axis : layer.norm_axes) size *= layer.shape[static_cast<std::size_t>(axis)];
         const auto constant = [&](const std::string& name) {
             return name.empty() ? nullptr : constants_.weights().get(name, size);
         };
-        return std::make_unique<LayerNorm>(images_, layer, constant(layer.weight),
-                                           constant(layer.bias), input(value), at(value));
+        return std::make_unique<LayerNorm>(images_, layer, constant(layer.norm_scale),
+                                           constant(layer.norm_shift), input(value), at(value));
     }
 
     std::unique_ptr<Step> embedding(Value value) const {
@@ -195,28 +195,29 @@ class Lowering {
             return std::make_unique<Embedding>(numbers, net_.at(layer.inputs[0]).shape[0], length,
                                                input(value), input(value, 1), at(value), true,
                                                layer.shape[0]);
-        const Size rows = layer.groups;
+        const Size rows = layer.table_rows;
         return std::make_unique<Embedding>(numbers, rows, length,
-                                           constants_.weights().get(layer.weight, rows * length),
-                                           input(value), at(value), layer.checked);
+                                           constants_.weights().get(layer.table, rows * length),
+                                           input(value), at(value), layer.checks_indices);
     }
 
     std::unique_ptr<Step> pooling(Value value) const {
         const Layer& layer = net_.at(value);
         return std::make_unique<Pooling>(geometry(net_, layer, images_),
-                                         layer.kind == Kind::max_pool, layer.posts, input(value),
+                                         layer.kind == Kind::max_pool, layer.post_ops, input(value),
                                          at(value));
     }
 
     std::unique_ptr<Step> elementwise(Value value) const {
         const Layer& layer = net_.at(value);
         if (layer.kind == Kind::activation)
-            return std::make_unique<Activation>(images_, layer.shape, layer.posts, input(value),
+            return std::make_unique<Activation>(images_, layer.shape, layer.post_ops, input(value),
                                                 at(value));
         const Size channels = layer.shape[0];
-        return std::make_unique<Normalize>(
-            images_, layer.shape, constants_.weights().get(layer.weight, channels),
-            constants_.weights().get(layer.bias, channels), layer.posts, input(value), at(value));
+        return std::make_unique<Normalize>(images_, layer.shape,
+                                           constants_.weights().get(layer.norm_scale, channels),
+                                           constants_.weights().get(layer.norm_shift, channels),
+                                           layer.post_ops, input(value), at(value));
     }
 
     Steps concatenate(Value value) const {
@@ -243,7 +244,7 @@ class Lowering {
         const Shape to = strides_of(layer.shape);
         const bool is_take = layer.kind == Kind::take;
         const float* positions =
-            is_take ? constants_.weights().get(layer.weight, count(layer.shape)) : nullptr;
+            is_take ? constants_.weights().get(layer.positions, count(layer.shape)) : nullptr;
         Size number = 0;
         for_each_index(layer.shape, [&](const Shape& index) {
             const Size wanted = is_take ? static_cast<Size>(positions[number]) : number;
@@ -261,15 +262,16 @@ class Lowering {
         Shape there = index;
         if (layer.kind == Kind::transpose) {
             for (std::size_t axis = 0; axis < index.size(); ++axis)
-                there[static_cast<std::size_t>(layer.order[axis])] = index[axis];
+                there[static_cast<std::size_t>(layer.permutation[axis])] = index[axis];
         } else if (layer.kind == Kind::upsample) {
-            there = {index[0], index[1] / layer.window[0], index[2] / layer.window[1]};
+            there = {index[0], index[1] / layer.upsample_factors[0],
+                     index[2] / layer.upsample_factors[1]};
         } else if (layer.kind == Kind::slice) {
             for (std::size_t axis = 0; axis < index.size(); ++axis)
                 there[axis] = layer.starts[axis] + index[axis] * layer.steps[axis];
         } else if (layer.kind == Kind::dilate) {
-            if (index[1] % layer.strides[0] || index[2] % layer.strides[1]) return -1;
-            there = {index[0], index[1] / layer.strides[0], index[2] / layer.strides[1]};
+            if (index[1] % layer.spacing[0] || index[2] % layer.spacing[1]) return -1;
+            there = {index[0], index[1] / layer.spacing[0], index[2] / layer.spacing[1]};
         } else if (layer.kind == Kind::pad) {
             there = {index[0], index[1] - layer.pads[0], index[2] - layer.pads[1]};
             if (there[1] < 0 || there[2] < 0 || there[1] >= from[1] || there[2] >= from[2])

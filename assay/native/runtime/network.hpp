@@ -61,32 +61,80 @@ enum class Kind {
     cast,
 };
 
+// How a value is stored: as float32, or as bytes, where a byte b is (b - zero_point) * scale.
+struct QuantParams {
+    bool quantized = false;
+    float scale = 1, zero_point = 0, inverse = 1;  // inverse: 1 / scale
+};
+
+// Outputs that are interpolated instead of computed: of the rows and of the columns, each from
+// `offset` on whose distance is a multiple of this number; 1: none.
+struct Perforation {
+    Size rows = 1, columns = 1, offset = 0;
+
+    bool is_active() const { return rows > 1 || columns > 1; }
+};
+
+// The output is input / (offset + factor * sum of squares of `channels` neighbours) ^ power.
+struct LocalNormParams {
+    Size channels = 1;
+    float factor = 0, power = 0, offset = 0;
+};
+
+// Each field has one meaning, for the kinds in the comment before it. A string is a name in the
+// weights file; "" is none.
 struct Layer {
+    // all kinds
     Kind kind = Kind::input;
     std::vector<Value> inputs;
-    Shape shape;               // of the result
-    std::string weight, bias;  // names in the weights file; "": none
-    Pair window{1, 1}, strides{1, 1}, dilations{1, 1};
-    Pads pads{0, 0, 0, 0};
+    Shape shape;  // of the output
+    PostOps post_ops;
+    Value residual = -1;  // operand of Function::residual in post_ops
+    QuantParams quantization;
+    // input
+    bool is_image = false;  // its data files are channels first
+    bool is_int32 = false;  // its data files are int32
+    // convolution, dense
+    std::string weight, bias;
+    std::string weight_scales;  // of int8 weights, for each filter
+    std::string kernel;         // forced; "": selected by the autotuner
+    Perforation perforation;
+    bool max_pool_2x2 = false;     // a max pool is fused into the output stage
+    bool sampled_weights = false;  // terms whose weights are all 0 are skipped
+    // convolution
+    Pair dilations{1, 1};
     Size groups = 1;
+    // convolution, max_pool, average_pool
+    Pair window{1, 1}, strides{1, 1};
+    // convolution, max_pool, average_pool, pad
+    Pads pads{0, 0, 0, 0};
+    // normalize, layer_norm
+    std::string norm_scale, norm_shift;
+    // layer_norm
+    Shape norm_axes;
+    float epsilon = 0;
+    bool centered = true;  // false: root mean square norm
+    // local_norm
+    LocalNormParams local_norm;
+    // softmax, concatenate
     Size axis = 0;
-    Shape order;          // of axes: a transpose's; those that a layer norm is over
-    Shape starts, steps;  // of a slice, along each axis
-    float epsilon = 0;    // of a layer norm
-    float factor = 0, power = 0, offset = 0;  // of a local norm
-    bool centered = true;
-    PostOps posts;
-    Value residual = -1;  // what a Function::residual among the posts adds
-    bool image = false;   // an input whose data files have channels first
-    std::string kernel;   // that must compute it; "": the quickest
-    bool bytes = false;   // the value is kept as bytes: (byte - zero) * scale
-    float scale = 1, zero = 0;
-    std::string scales;  // of a weight of whole numbers, for each filter; "": 1
-    std::array<Size, 3> perforation{1, 1, 0};  // rows, columns, offset
-    bool pooled = false;   // the largest of each two by two results is kept alone
-    bool sampled = false;  // terms whose weights are all 0 are to be left out
-    bool checked = false;  // an index beyond the table is an error
-    bool whole = false;    // an input whose data files hold whole numbers of 32 bits
+    // transpose: axis of the input for each axis of the output
+    Shape permutation;
+    // upsample: repetitions of each row and column
+    Pair upsample_factors{1, 1};
+    // dilate: distance of the input's rows and columns in the output
+    Pair spacing{1, 1};
+    // slice, for each axis
+    Shape starts, steps;
+    // constant
+    std::string values;
+    // embedding
+    std::string table;
+    Size table_rows = 0;
+    // embedding, gather
+    bool checks_indices = false;  // an index outside of the table is an error
+    // take: row-major positions in the input; below 0: a zero
+    std::string positions;
 };
 
 inline Size count(const Shape& shape) {
@@ -97,7 +145,7 @@ inline Size count(const Shape& shape) {
 
 class Network;
 
-// A layer just described, open to what is done after it; it reads as its value.
+// Sets the fields of a layer that was just added; converts to its value.
 class LayerBuilder {
   public:
     LayerBuilder(Network& net, Value value) : net_(net), value_(value) {}
@@ -112,20 +160,20 @@ class LayerBuilder {
         return set(&Layer::pads, Pads{top, left, bottom, right});
     }
     LayerBuilder then(Function function, float alpha = 0, float limit = 0);
-    // What a knob makes of it.
-    LayerBuilder bytes(float scale, float zero) {
-        set(&Layer::bytes, true), set(&Layer::scale, scale);
-        return set(&Layer::zero, zero);
+    LayerBuilder quantize(float scale, float zero_point) {
+        return set(&Layer::quantization, QuantParams{true, scale, zero_point, 1 / scale});
     }
-    LayerBuilder scales(std::string name) { return set(&Layer::scales, std::move(name)); }
-    LayerBuilder perforated(Size rows, Size columns, Size offset) {
-        return set(&Layer::perforation, std::array<Size, 3>{rows, columns, offset});
+    LayerBuilder weight_scales(std::string name) {
+        return set(&Layer::weight_scales, std::move(name));
     }
-    LayerBuilder pooled() { return set(&Layer::pooled, true); }
-    LayerBuilder sampled() { return set(&Layer::sampled, true); }
-    LayerBuilder by(std::string kernel) { return set(&Layer::kernel, std::move(kernel)); }
-    LayerBuilder whole() { return set(&Layer::whole, true); }
-    LayerBuilder checked() { return set(&Layer::checked, true); }
+    LayerBuilder perforation(Size rows, Size columns, Size offset) {
+        return set(&Layer::perforation, Perforation{rows, columns, offset});
+    }
+    LayerBuilder max_pool_2x2() { return set(&Layer::max_pool_2x2, true); }
+    LayerBuilder sampled_weights() { return set(&Layer::sampled_weights, true); }
+    LayerBuilder kernel(std::string name) { return set(&Layer::kernel, std::move(name)); }
+    LayerBuilder int32() { return set(&Layer::is_int32, true); }
+    LayerBuilder check_indices() { return set(&Layer::checks_indices, true); }
     LayerBuilder relu(float slope = 0, float limit = 0) {
         return then(Function::relu, slope, limit);
     }
@@ -152,7 +200,7 @@ class Network {
     // An input that is an image: its data files have channels first.
     LayerBuilder image(Shape shape) {
         LayerBuilder layer = input(std::move(shape));
-        layers.back().image = true;
+        layers.back().is_image = true;
         return layer;
     }
     LayerBuilder convolution(Value input, Shape shape, Pair window, std::string weight,
@@ -168,7 +216,7 @@ class Network {
     // Each channel times a scale plus a shift: a batch norm that could not be folded.
     LayerBuilder normalize(Value input, std::string scale, std::string shift) {
         LayerBuilder layer = add_layer(Kind::normalize, {input}, at(input).shape);
-        return set_weights(layer, std::move(scale), std::move(shift));
+        return set_norm(layer, std::move(scale), std::move(shift));
     }
     LayerBuilder pool(Kind kind, Value input, Shape shape, Pair window) {
         LayerBuilder layer = add_layer(kind, {input}, std::move(shape));
@@ -200,17 +248,17 @@ class Network {
     LayerBuilder reshape(Value input, Shape shape) {
         return add_layer(Kind::reshape, {input}, std::move(shape));
     }
-    LayerBuilder transpose(Value input, Shape shape, Shape order) {
+    LayerBuilder transpose(Value input, Shape shape, Shape permutation) {
         LayerBuilder layer = add_layer(Kind::transpose, {input}, std::move(shape));
-        layers.back().order = std::move(order);
+        layers.back().permutation = std::move(permutation);
         return layer;
     }
     LayerBuilder pad(Value input, Shape shape) {
         return add_layer(Kind::pad, {input}, std::move(shape));
     }
-    LayerBuilder upsample(Value input, Shape shape, Pair scale) {
+    LayerBuilder upsample(Value input, Shape shape, Pair factors) {
         LayerBuilder layer = add_layer(Kind::upsample, {input}, std::move(shape));
-        layers.back().window = scale;
+        layers.back().upsample_factors = factors;
         return layer;
     }
     LayerBuilder slice(Value input, Shape shape, Shape starts, Shape steps) {
@@ -219,28 +267,28 @@ class Network {
         layers.back().steps = std::move(steps);
         return layer;
     }
-    // Zeros between the pixels, so that neighbours are `strides` apart.
-    LayerBuilder dilate(Value input, Shape shape, Pair strides) {
-        return add_layer(Kind::dilate, {input}, std::move(shape)).strides(strides[0], strides[1]);
+    // Zeros between the pixels, so that neighbours are `spacing` apart.
+    LayerBuilder dilate(Value input, Shape shape, Pair spacing) {
+        LayerBuilder layer = add_layer(Kind::dilate, {input}, std::move(shape));
+        layers.back().spacing = spacing;
+        return layer;
     }
-    LayerBuilder constant(Shape shape, std::string weight) {
+    LayerBuilder constant(Shape shape, std::string values) {
         LayerBuilder layer = add_layer(Kind::constant, {}, std::move(shape));
-        return set_weights(layer, std::move(weight), "");
+        layers.back().values = std::move(values);
+        return layer;
     }
     LayerBuilder layer_norm(Value input, Shape axes, std::string scale, std::string shift,
                             float epsilon, bool centered) {
         LayerBuilder layer = add_layer(Kind::layer_norm, {input}, at(input).shape);
-        layers.back().order = std::move(axes);
+        layers.back().norm_axes = std::move(axes);
         layers.back().epsilon = epsilon;
         layers.back().centered = centered;
-        return set_weights(layer, std::move(scale), std::move(shift));
+        return set_norm(layer, std::move(scale), std::move(shift));
     }
-    // Divided by (offset + factor * squares of `size` channels around) to the power.
-    LayerBuilder local_norm(Value input, Size size, float factor, float power, float offset) {
+    LayerBuilder local_norm(Value input, Size channels, float factor, float power, float offset) {
         LayerBuilder layer = add_layer(Kind::local_norm, {input}, at(input).shape);
-        Layer& parameters = layers.back();
-        parameters.groups = size;
-        parameters.factor = factor, parameters.power = power, parameters.offset = offset;
+        layers.back().local_norm = {channels, factor, power, offset};
         return layer;
     }
     // Along the axes that have the size 1 in the result.
@@ -251,21 +299,23 @@ class Network {
         return add_layer(Kind::matmul, {first, second}, std::move(shape));
     }
     // Rows of a table, by their numbers.
-    LayerBuilder embedding(Value input, Shape shape, std::string weight, Size rows) {
+    LayerBuilder embedding(Value input, Shape shape, std::string table, Size rows) {
         LayerBuilder layer = add_layer(Kind::embedding, {input}, std::move(shape));
-        layers.back().groups = rows;
-        return set_weights(layer, std::move(weight), "");
+        layers.back().table = std::move(table);
+        layers.back().table_rows = rows;
+        return layer;
     }
     // Rows of a value, by the numbers in another.
     LayerBuilder gather(Value input, Value indices, Shape shape) {
-        return add_layer(Kind::gather, {input, indices}, std::move(shape)).checked();
+        return add_layer(Kind::gather, {input, indices}, std::move(shape)).check_indices();
     }
-    // Numbers of a value in any order, by row-major positions in the weights; below 0: a zero.
+    // Values of the input in any order, by positions in the weights file.
     LayerBuilder take(Value input, Shape shape, std::string positions) {
         LayerBuilder layer = add_layer(Kind::take, {input}, std::move(shape));
-        return set_weights(layer, std::move(positions), "");
+        layers.back().positions = std::move(positions);
+        return layer;
     }
-    // Kept in another way than its input: as bytes, or as floats.
+    // Quantized or dequantized, as its quantization and that of its input say.
     LayerBuilder cast(Value input) { return add_layer(Kind::cast, {input}, at(input).shape); }
     void output(Value value) { results.push_back(value); }
 
@@ -276,7 +326,7 @@ class Network {
     }
     bool takes_images() const {
         return std::any_of(inputs.begin(), inputs.end(),
-                           [this](Value each) { return at(each).image; });
+                           [this](Value each) { return at(each).is_image; });
     }
 
     std::vector<Layer> layers;
@@ -296,6 +346,11 @@ class Network {
         layers.back().bias = std::move(bias);
         return layer;
     }
+    LayerBuilder set_norm(LayerBuilder layer, std::string scale, std::string shift) {
+        layers.back().norm_scale = std::move(scale);
+        layers.back().norm_shift = std::move(shift);
+        return layer;
+    }
 };
 
 // Written for each model, in its own source.
@@ -309,7 +364,7 @@ LayerBuilder LayerBuilder::set(Field Layer::* field, Field value) {
 }
 
 inline LayerBuilder LayerBuilder::then(Function function, float alpha, float limit) {
-    net_.layers[static_cast<std::size_t>(value_)].posts.push_back({function, alpha, limit});
+    net_.layers[static_cast<std::size_t>(value_)].post_ops.push_back({function, alpha, limit});
     return *this;
 }
 

@@ -24,7 +24,7 @@ class Pipeline {
         Size scratch = 0;
         for (Value value = 0; value < static_cast<Value>(net.layers.size()); ++value)
             for (auto& step : lowering.steps(value)) {
-                if (net.at(value).checked) checked_.push_back(step.get());
+                if (net.at(value).checks_indices) checked_.push_back(step.get());
                 scratch = std::max(scratch, step->scratch());
                 const Size parts = std::min<Size>(threads, step->max_parts());
                 steps_.push_back({value, static_cast<int>(parts), std::move(step)});
@@ -108,7 +108,7 @@ class Pipeline {
     void read(const float* from, const Layer& layer, Order order, float* into) const {
         const Shape& shape = layer.shape;
         const Size size = count(shape);
-        if ((layer.image && order == Order::channels_last) || lies_row_major(shape)) {
+        if ((layer.is_image && order == Order::channels_last) || lies_row_major(shape)) {
             std::copy_n(from, images_ * size, into);
             return;
         }

@@ -64,7 +64,8 @@ inline Plan plan(const Network& net) {
             continue;
         }
         const Layer& layer = net.layers[here];
-        const Size floats = layer.bytes ? (count(layer.shape) + 3) / 4 : count(layer.shape);
+        const Size floats =
+            layer.quantization.quantized ? (count(layer.shape) + 3) / 4 : count(layer.shape);
         const Size size = (floats + 15) / 16 * 16;
         allocations.erase(std::remove_if(allocations.begin(), allocations.end(),
                                          [i](const Allocation& each) { return each.last < i; }),

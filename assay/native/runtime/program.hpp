@@ -53,8 +53,8 @@ inline std::string shape_text(const Shape& shape) {
 
 inline std::string input_text(const Layer& input) {
     const std::string sizes = shape_text(input.shape);
-    const std::string kind = input.whole ? " int32" : " float32";
-    if (!input.image) return "items of " + sizes + kind + ", the last axis innermost";
+    const std::string kind = input.is_int32 ? " int32" : " float32";
+    if (!input.is_image) return "items of " + sizes + kind + ", the last axis innermost";
     return "images of " + sizes + " float32: channels, height, width (channels first)";
 }
 
@@ -131,7 +131,7 @@ class DataSet {
                         inputs_.front()->path() + " has " + std::to_string(images_) + ".");
         images_ = items;
         converted_.emplace_back();
-        if (!input.whole) return;
+        if (!input.is_int32) return;
         const auto* numbers = reinterpret_cast<const std::int32_t*>(inputs_.back()->data());
         for (Size i = 0; i < items * size; ++i)
             converted_.back().push_back(static_cast<float>(numbers[i]));

@@ -12,16 +12,6 @@ using Signed = std::int8_t;
 typedef Byte ByteVector __attribute__((vector_size(lanes)));
 typedef Signed SignedVector __attribute__((vector_size(lanes)));
 
-// How a value is stored: as float32, or quantized.
-struct QuantParams {
-    bool quantized = false;
-    float scale = 1, zero_point = 0, inverse = 1;
-};
-
-inline QuantParams quant_params(const Layer& layer) {
-    return {layer.bytes, layer.scale, layer.zero, 1 / layer.scale};
-}
-
 // In the compiler's own words for a conversion g++ takes each number by itself: half the time of a
 // layer of few channels.
 ASSAY_INLINE Vector to_floats(ByteVector row) {

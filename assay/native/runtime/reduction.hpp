@@ -48,7 +48,7 @@ class LayerNorm : public Step {
   private:
     static std::vector<bool> along(const Layer& layer) {
         std::vector<bool> result(layer.shape.size(), false);
-        for (Size axis : layer.order) result[static_cast<std::size_t>(axis)] = true;
+        for (Size axis : layer.norm_axes) result[static_cast<std::size_t>(axis)] = true;
         return result;
     }
 
@@ -122,9 +122,10 @@ class LayerNorm : public Step {
 class LocalNorm : public Step {
   public:
     LocalNorm(Size pixels, const Layer& layer, const float* input, float* output)
-        : pixels_(pixels), channels_(layer.shape[0]), before_((layer.groups - 1) / 2),
-          after_(layer.groups - 1 - before_), factor_(layer.factor), power_(layer.power),
-          offset_(layer.offset), input_(input), output_(output) {}
+        : pixels_(pixels), channels_(layer.shape[0]), before_((layer.local_norm.channels - 1) / 2),
+          after_(layer.local_norm.channels - 1 - before_), factor_(layer.local_norm.factor),
+          power_(layer.local_norm.power), offset_(layer.local_norm.offset), input_(input),
+          output_(output) {}
     const char* name() const override { return "local-norm"; }
     Size max_parts() const override { return pixels_; }
     void run(const Part& part) override {

@@ -75,7 +75,7 @@ inline Geometry geometry(const Network& net, const Layer& layer, Size images) {
                 {1, 1},
                 {0, 0, 0, 0},
                 1};
-    const Size each = layer.pooled ? 2 : 1;
+    const Size each = layer.max_pool_2x2 ? 2 : 1;
     return {images,       from[0],      from[1],       from[2],         to[0],      to[1] * each,
             to[2] * each, layer.window, layer.strides, layer.dilations, layer.pads, layer.groups};
 }
@@ -119,7 +119,7 @@ inline Epilogue epilogue(const Layer& layer, const float* residual) {
     Epilogue result;
     result.residual = residual;
     std::size_t next = 0;
-    const PostOps& posts = layer.posts;
+    const PostOps& posts = layer.post_ops;
     if (next < posts.size() && posts[next].function == Function::residual)
         result.adds_residual = true, ++next;
     if (next < posts.size() && posts[next].function == Function::relu && posts[next].alpha == 0 &&

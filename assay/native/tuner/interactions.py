@@ -26,7 +26,7 @@ class WholeChoice(NamedTuple):
     residual: Array  # images × classes
 
 
-class Lacking(NamedTuple):
+class InteractionResidual(NamedTuple):
     """Predicted residual of a choice, and its standard deviation."""
 
     delta: Array | None  # None: nothing is known
@@ -55,13 +55,13 @@ class Interactions:
         """A predictor without this choice."""
         return self._copy([whole for whole in self._known if whole.choice != choice])
 
-    def residual(self, choice: Sequence[int]) -> Lacking:
+    def residual(self, choice: Sequence[int]) -> InteractionResidual:
         """The residual of a choice, measured or predicted."""
         if not self._known:
-            return Lacking(None, 0.0)
+            return InteractionResidual(None, 0.0)
         for whole in self._known:
             if whole.choice == tuple(choice):
-                return Lacking(whole.residual, 0.0)
+                return InteractionResidual(whole.residual, 0.0)
         kernel = np.array([self._covariance(choice, whole.choice) for whole in self._known])
         weights = self._inverse @ kernel
         variance = max(0.0, self._covariance(choice, choice) - float(kernel @ weights))
@@ -69,7 +69,7 @@ class Interactions:
             np.float32(weight) * whole.residual
             for weight, whole in zip(weights, self._known, strict=True)
         )
-        return Lacking(np.asarray(delta, np.float32), math.sqrt(self._scale * variance))
+        return InteractionResidual(np.asarray(delta, np.float32), math.sqrt(self._scale * variance))
 
     def _copy(self, known: Sequence[WholeChoice]) -> Interactions:
         copy = object.__new__(Interactions)

@@ -42,7 +42,7 @@ def kind_of(candidate: Knob) -> tuple[str, tuple[float, ...]]:
     return candidate.name, candidate.parameters[:-1] if has_offset else candidate.parameters
 
 
-def everywhere(graph: Graph, number: int) -> dict[str, int]:
+def knob_on_all_layers(graph: Graph, number: int) -> dict[str, int]:
     """A knob on all layers that it fits; for int8 knobs, plain int8 on the others."""
     knobs = {}
     for node in tuned_layers(graph):
@@ -53,7 +53,7 @@ def everywhere(graph: Graph, number: int) -> dict[str, int]:
     return knobs
 
 
-def every_second(graph: Graph) -> dict[str, int]:
+def alternate_int8(graph: Graph) -> dict[str, int]:
     """Int8 on every second layer, so that there is a cast between any two."""
     layers = [node for node in tuned_layers(graph) if not why_not(KNOBS[INT8], node, graph)]
     return {node.name: INT8 for node in layers[::2]}
@@ -91,8 +91,8 @@ class TimingProgram:
         quick = Calibration(calibration.values, correct=False)
         self.knobs = (BASELINE, *timed_knobs(graph))
         self._names = {node.name for node in tuned_layers(graph)}
-        self._chosen = [everywhere(graph, number) for number in self.knobs]
-        self._chosen.append(every_second(graph))
+        self._chosen = [knob_on_all_layers(graph, number) for number in self.knobs]
+        self._chosen.append(alternate_int8(graph))
         self._graphs = [apply_knobs(graph, each, calibration=quick) for each in self._chosen]
         self._variants: Variants = build_variants(self._graphs, tools, folder)
 

@@ -81,21 +81,21 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
         return next(point for point in self.points if point.name == self.chosen)
 
 
-class Labelled(NamedTuple):
+class LabelledImages(NamedTuple):
     inputs: Array  # float32; images are channels first
     labels: NDArray[np.int64]
 
-    def subset(self, places: Any) -> Labelled:
-        return Labelled(np.ascontiguousarray(self.inputs[places]), self.labels[places])
+    def subset(self, places: Any) -> LabelledImages:
+        return LabelledImages(np.ascontiguousarray(self.inputs[places]), self.labels[places])
 
 
-class TunePictures(NamedTuple):
+class TuneSplits(NamedTuple):
     """Disjoint sets of images."""
 
     calibration: Array
-    choosing: Labelled
-    confirming: Labelled
-    test: Labelled
+    choosing: LabelledImages
+    confirming: LabelledImages
+    test: LabelledImages
 
     @property
     def counts(self) -> dict[str, int]:

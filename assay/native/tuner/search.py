@@ -168,10 +168,10 @@ def _balance(tune: Tune) -> Iterator[list[int]]:
     whole_time = sum(float(trial[0]) for trial in time) or 1.0
     for weight in WEIGHTS:
         costs = [t + weight * whole_time / whole_harm * h for t, h in zip(time, harm, strict=True)]
-        yield _beside_neighbours(tune, costs)
+        yield _cheapest_with_casts(tune, costs)
 
 
-def _beside_neighbours(tune: Tune, costs: list[NDArray[np.float64]]) -> list[int]:
+def _cheapest_with_casts(tune: Tune, costs: list[NDArray[np.float64]]) -> list[int]:
     """The cheapest choice with its casts, starting from the cheapest knob of each layer and from
     its cheapest int8 knob."""
     bytes_only = [

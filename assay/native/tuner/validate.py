@@ -22,7 +22,13 @@ from assay.native.toolchain import Toolchain
 from assay.native.tuner.accuracy_loss import Loss, bound, fastest_safe, loss
 from assay.native.tuner.candidates import weight_bytes
 from assay.native.tuner.interactions import Choice
-from assay.native.tuner.records import Labelled, LossInterval, Objective, TunedPoint, TunePictures
+from assay.native.tuner.records import (
+    LabelledImages,
+    LossInterval,
+    Objective,
+    TunedPoint,
+    TuneSplits,
+)
 from assay.native.tuner.search import Predicted, Tune, front, search
 from assay.native.tuner.state import TuningState
 from assay.native.variants import Variants, build_variants
@@ -174,7 +180,7 @@ def _time_variant(
     return {"seconds": seconds, "watts": energy.watts}
 
 
-class PointFacts(NamedTuple):
+class PointOutputs(NamedTuple):
     """A point's choice and outputs."""
 
     knobs: Knobs
@@ -185,8 +191,8 @@ class PointFacts(NamedTuple):
 
 
 def points(
-    facts: Sequence[PointFacts],
-    splits: TunePictures,
+    facts: Sequence[PointOutputs],
+    splits: TuneSplits,
     times: Timed,
     memory: Sequence[int],
     max_loss: float,
@@ -217,9 +223,9 @@ def best_of(points: Sequence[TunedPoint], objective: Objective) -> TunedPoint:
 
 def _point(
     index: int,
-    facts: PointFacts,
+    facts: PointOutputs,
     confirmed: Loss,
-    test: Labelled,
+    test: LabelledImages,
     exact: Array,
     times: Timed,
     memory: Sequence[int],
@@ -257,7 +263,7 @@ def in_words(knobs: Knobs) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "exact"
 
 
-def _loss(exact: Array, outputs: Array, images: Labelled) -> Loss:
+def _loss(exact: Array, outputs: Array, images: LabelledImages) -> Loss:
     labels = images.labels[: len(exact)]
     return loss(exact.argmax(1) == labels, outputs.argmax(1) == labels)
 

@@ -16,7 +16,7 @@ MAX_POINTS = 1_500  # of one series at the most; its extremes are kept
 
 
 class Dots(msgspec.Struct, frozen=True, kw_only=True):
-    """Points of one colour. `told` is the tooltip of a point."""
+    """Points of one colour; `tooltip` returns the text of a point."""
 
     name: str
     xs: Sequence[float]

@@ -87,7 +87,7 @@ def _find_series(store: Store, series: str, metric: str) -> StoredSeries:
 def _chart(history: SeriesHistory) -> Markup:
     times = [datetime.fromisoformat(point.started).timestamp() for point in history.points]
 
-    def told(i: int) -> str:
+    def tooltip(i: int) -> str:
         point = history.points[i]
         return f"{human(point.value, history.unit)}, {point.started[:16]}, {point.id}"
 
@@ -97,7 +97,7 @@ def _chart(history: SeriesHistory) -> Markup:
         ys=[point.value for point in history.points],
         lows=[point.low for point in history.points],
         highs=[point.high for point in history.points],
-        tooltip=told,
+        tooltip=tooltip,
     )
     return render_chart(
         Chart(

@@ -98,7 +98,7 @@ def test_a_kernel_is_forced_on_a_layer(assay, monkeypatch, tmp_path):
     assert "There is no kernel named 'winograd-9x9'" in err
 
     assert assay(*words, "--kernel", "conv=direct")[0] == 0
-    assert '.by("direct")' in (tmp_path / "forced.cpp").read_text()
+    assert '.kernel("direct")' in (tmp_path / "forced.cpp").read_text()
 
 
 @pytest.mark.real("compiler")
@@ -121,7 +121,7 @@ def test_knobs_are_given_by_layer_or_by_a_configuration(assay, monkeypatch, tmp_
 
     status, _, err = assay(*words, "--knob", "conv=123")
     assert status == 0 and "differs from the numpy reference" in err
-    assert ".perforated(2, 1, 0)" in (tmp_path / "build" / "knobs.cpp").read_text()
+    assert ".perforation(2, 1, 0)" in (tmp_path / "build" / "knobs.cpp").read_text()
 
 
 @pytest.mark.real("compiler", "keras")

@@ -90,7 +90,7 @@ def test_a_study_of_which_nothing_is_kept_yet_is_not_shown_in_silence(assay, beg
         (("vgg17",), "no study named 'vgg17'"),
         (("vgg16", "--size", "huge"), "no size 'huge'"),
         (("vgg16", "--option", "precision"), "--option got 'precision'"),
-        (("vgg16", "--rounds", "0"), "0 is not in the range"),
+        (("vgg16", "--rounds", "0"), "rounds is 0, but has to be 1 or more"),
         (("vgg16", "--budget", "soon"), "'soon' is not a duration"),
         (("vgg16", "--budget", "-1"), "budget is -1"),
         (("vgg16", "--timeout", "0"), "timeout is 0"),

@@ -25,8 +25,8 @@ def test_a_case_or_a_run_to_resume_is_needed(assay, words):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--epochs", "-1"), "-1 is not in the range"),
-        (("--until", "101"), "101.0 is not in the range"),
+        (("--epochs", "-1"), "epochs is -1, but has to be 0 or more"),
+        (("--until", "101"), "until is 101.0, but has to be 100 or less"),
         (("--recipe", "vgg"), "no recipe named 'vgg'"),
     ],
 )

@@ -14,7 +14,7 @@ from assay.native.passes.pipeline import optimize
 from assay.native.subgraph import extract_nodes, node_index
 from assay.native.tuner import checks, layer_times, validate
 from assay.native.tuner.candidates import byte_costs, candidates, weight_bytes
-from assay.native.tuner.records import Labelled, TunePictures
+from assay.native.tuner.records import LabelledImages, TuneSplits
 from assay.native.tuner.search import KnobTrial, Tune, TunedLayer
 from assay.native.tuner.sensitivity import pictures_there_is_time_for
 from assay.native.tuner.state import TuningState
@@ -52,7 +52,7 @@ def test_one_knob_of_each_kind_is_timed(graph):
 
 
 def test_a_knob_of_bytes_is_tried_among_bytes(graph):
-    assert layer_times.everywhere(graph, 321) == {"conv1": 321, "conv2": 321, "dense": 13}
+    assert layer_times.knob_on_all_layers(graph, 321) == {"conv1": 321, "conv2": 321, "dense": 13}
 
 
 def test_every_node_s_time_is_a_layer_s(graph, calibration):
@@ -154,13 +154,14 @@ def outputs_wrong(count, whole=3000):
 
 def points(*wrong, max_loss=1.0):
     facts = [
-        validate.PointFacts({"conv1": 13} if n else {}, 0.1, *[outputs_wrong(n)] * 3) for n in wrong
+        validate.PointOutputs({"conv1": 13} if n else {}, 0.1, *[outputs_wrong(n)] * 3)
+        for n in wrong
     ]
-    held = Labelled(np.zeros((3000, 1)), np.zeros(3000, np.int64))
+    held = LabelledImages(np.zeros((3000, 1)), np.zeros(3000, np.int64))
     took = validate.Timed(
         [[2.0 / (place + 1)] * 4 for place in range(len(wrong))], [[] for _ in wrong]
     )
-    sets = TunePictures(held.inputs, held, held, held)
+    sets = TuneSplits(held.inputs, held, held, held)
     return validate.points(facts, sets, took, [100, 50, 40, 30], max_loss)
 
 

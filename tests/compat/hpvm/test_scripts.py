@@ -42,7 +42,7 @@ def test_without_a_compiler_nothing_is_evaluated_first(monkeypatch, tmp_path):
     request = scripts.read_words("lenet", ["keras_reload", "frontend", "compile"])
 
     with pytest.raises(NotPossibleError, match="No C\\+\\+ compiler"):
-        scripts.carried_out(request, "jax", str(tmp_path), ignore)
+        scripts.run_request(request, "jax", str(tmp_path), ignore)
 
 
 def test_the_engine_is_the_one_asked_for_or_else_one_that_is_here(monkeypatch):
