@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -77,8 +78,35 @@ def test_in_ci_a_missing_program_fails_the_job(run_tests):
     done = run_tests(NEEDS, CI="true")
 
     assert done.returncode == 1
-    assert "chromium is not installed, and in CI nothing may be skipped" in done.stdout
+    assert (
+        "needs chromium (apt-get install chromium), and in CI nothing may be skipped" in done.stdout
+    )
     assert done.stdout.splitlines()[-1].startswith("1 passed, 3 errors")
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [("needs oneDNN", "1 error"), ("not applicable: an older CPU", "1 skipped")],
+)
+def test_in_ci_a_skip_passes_only_where_a_test_does_not_apply(run_tests, reason, expected):
+    text = (
+        f"import pytest\n@pytest.mark.skipif(True, reason={reason!r})\ndef test_it():\n    pass\n"
+    )
+
+    assert expected in run_tests(text, CI="true").stdout.splitlines()[-1]
+    assert "1 skipped" in run_tests(text).stdout
+
+
+def test_the_benchmark_of_tiers_records_every_test(run_tests, tmp_path):
+    folder = tmp_path / "records"
+    folder.mkdir()
+    path = f"{ROOT}:{ROOT / 'benchmarks'}"
+
+    run_tests(NEEDS, "-p", "tiers", PYTHONPATH=path, ASSAY_TIERS_FOLDER=str(folder))
+    (lines,) = [file.read_text().splitlines() for file in folder.iterdir()]
+
+    names = [json.loads(line)["id"].partition("::")[2] for line in lines]
+    assert names == ["test_page[a]", "test_page[b]", "test_table", "test_plain"]
 
 
 FAMILY = """

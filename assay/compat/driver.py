@@ -1,4 +1,4 @@
-"""The AWS benchmark driver: its one JSON from a result, under its own names and units."""
+"""assay driver: the command line and the result file of the AWS benchmark driver."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from assay.logs.task import Metric, Task
 
 TEMPLATE = "task_config_template.cfg"
 RESULT = "dlbenchmark_result.json"
-FIRST_LOOK = 5.0  # seconds
-_OURS = re.compile(r"\{number\}|\{quantity\}")  # the old driver never saw such a pattern
+FIRST_SAMPLE = 5.0  # seconds after which the AWS driver read the memory first
+_PLACEHOLDERS = re.compile(r"\{number\}|\{quantity\}")  # only assay expands these
 
 
 def document(
     result: Result, series: Sequence[Mapping[str, float]], framework: str, suffix: str
 ) -> dict[str, float]:
-    """`[framework.]task.metric[.suffix]` → number. Names, units and formulas are old;
-    the memory is that of the whole process tree, not of the shell alone."""
+    """`[framework.]task.metric[.suffix]` → number, with the names, units and formulas of the AWS
+    driver; but memory is of the process tree, not of the shell alone."""
     task = result.case.workload
     reported = result.reported_metrics
     metrics = {part.metric: part.values[-1] for part in result.samples if part.metric in reported}
@@ -42,21 +42,21 @@ def document(
     return {result_key(task, name, framework, suffix): value for name, value in values.items()}
 
 
-def read_otherwise(metrics: Sequence[Metric], lines: Iterable[str]) -> Iterator[str]:
-    """A note for each metric whose pattern the old driver read otherwise: it lost signs, exponents,
-    thousands and nan."""
-    watched = {
+def pattern_notes(metrics: Sequence[Metric], lines: Iterable[str]) -> Iterator[str]:
+    """A note for each metric that the AWS driver would have read as another number: it lost signs,
+    exponents, thousands separators and nan."""
+    patterns = {
         metric.name: (re.compile(metric.pattern), compile_pattern(metric.pattern).regex)
         for metric in metrics
-        if expand(metric.pattern) != metric.pattern and not _OURS.search(metric.pattern)
+        if expand(metric.pattern) != metric.pattern and not _PLACEHOLDERS.search(metric.pattern)
     }
-    found: dict[str, tuple[str, str]] = {}
+    notes: dict[str, tuple[str, str]] = {}
     for line in lines:
-        for name, (before, now) in watched.items():
+        for name, (before, now) in patterns.items():
             texts = _first(before, line), _first(now, line)
             if texts[1] and texts[0] != texts[1]:
-                found.setdefault(name, texts)
-    for name, (old, new) in found.items():
+                notes.setdefault(name, texts)
+    for name, (old, new) in notes.items():
         was = f"read {old}" if old else "found nothing"
         yield f"{name}: {new} is read whole, where the old driver {was}"
 
@@ -67,31 +67,31 @@ def _first(regex: re.Pattern[str], line: str) -> str:
 
 
 def _memory(result: Result, series: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Mean of the tree's resident memory in KiB; of a command the old driver was too slow for,
-    which had its first look after 5 s, the peak."""
-    seen = [row["rss"] for row in series if row.get("rss")]
-    brief = result.seconds < FIRST_LOOK or not seen
-    found = result.peaks.get("max_rss") if brief else fmean(seen)
-    return {} if found is None else {"cpu_memory_usage": found / 1024}
+    """Mean resident memory of the process tree in KiB; for a command that ended before the AWS
+    driver's first sample, the peak."""
+    values = [row["rss"] for row in series if row.get("rss")]
+    brief = result.seconds < FIRST_SAMPLE or not values
+    memory = result.peaks.get("max_rss") if brief else fmean(values)
+    return {} if memory is None else {"cpu_memory_usage": memory / 1024}
 
 
 def _gpu_memory(series: Sequence[Mapping[str, float]], gpus: int) -> dict[str, float]:
-    """In MiB, of the first GPUs: mean, deviation of a sample and maximum of each, then the mean of
-    those over the GPUs. So the old driver computed all three."""
+    """Mean, sample standard deviation and maximum of each of the first `gpus` GPUs in MiB, averaged
+    over the GPUs as in the AWS driver."""
     names = [f"gpu{number}_memory_used" for number in range(gpus)]
-    each = [[row[name] / 2**20 for row in series if name in row] for name in names]
-    seen = [values for values in each if values]
-    if not seen:
+    by_gpu = [[row[name] / 2**20 for row in series if name in row] for name in names]
+    measured = [values for values in by_gpu if values]
+    if not measured:
         return {}
     return {
-        "gpu_memory_usage_mean": fmean(map(fmean, seen)),
-        "gpu_memory_usage_std": fmean(stdev(v) if len(v) > 1 else 0.0 for v in seen),
-        "gpu_memory_usage_max": fmean(map(max, seen)),
+        "gpu_memory_usage_mean": fmean(map(fmean, measured)),
+        "gpu_memory_usage_std": fmean(stdev(v) if len(v) > 1 else 0.0 for v in measured),
+        "gpu_memory_usage_max": fmean(map(max, measured)),
     }
 
 
 def _uptime() -> dict[str, float]:
-    """Of the host, as the old driver told it: not the time the command took."""
+    """Uptime of the host, as in the AWS driver; not the duration of the command."""
     try:
         return {"uptime_in_seconds": float(Path("/proc/uptime").read_text().split()[0])}
     except (OSError, ValueError):
@@ -134,17 +134,17 @@ def command(
     """
     from assay.cli.finish import handle_signals, print_uploads
 
-    Path(RESULT).unlink(missing_ok=True)  # an old one would pass for this run's
+    Path(RESULT).unlink(missing_ok=True)  # not the file of an earlier run
     options = {"num_gpus": num_gpus, "epochs": epochs, "kvstore": kvstore, "dtype": dtype}
     overrides = {name: value for name, value in options.items() if value is not None}
     status, requests = 0, list[Task]()
     if command_to_execute or metrics_policy:
-        request = _of_command(command_to_execute, metrics_policy, metrics_template, task_names)
+        request = _task_of_command(command_to_execute, metrics_policy, metrics_template, task_names)
         requests.append(task.override_task(request, overrides))
     elif every:
-        status, requests = _readable(metrics_template, overrides)
+        status, requests = _all_tasks(metrics_template, overrides)
     else:
-        requests = _named(task_names, metrics_template, overrides)
+        requests = _tasks_by_name(task_names, metrics_template, overrides)
     if data_set:
         print_message(f"note: the data set {data_set} is not fetched; it has to be here")
     handle_signals()
@@ -153,7 +153,7 @@ def command(
         print_message(*(f"note: {note}" for note in request.notes))
         result = task.run_task(request, store=store)
         folder = settings.runs(store) / result.id
-        document |= _finished(request, result, folder, framework, metrics_suffix)
+        document |= _task_document(request, result, folder, framework, metrics_suffix)
         if document:
             write_atomic(Path(RESULT), codec.encode(document, indent=4) + b"\n")
         print_uploads(result.run, store)
@@ -164,7 +164,7 @@ def command(
     return status
 
 
-def _named(names: Sequence[str], file: str, overrides: Mapping[str, Value]) -> list[Task]:
+def _tasks_by_name(names: Sequence[str], file: str, overrides: Mapping[str, Value]) -> list[Task]:
     if not names:
         raise UsageError(
             "No task was named.", hint=f"--task-name NAME, a section of {file}, or --all"
@@ -172,8 +172,8 @@ def _named(names: Sequence[str], file: str, overrides: Mapping[str, Value]) -> l
     return [task.find_task(name, file, overrides) for name in names]
 
 
-def _readable(file: str, overrides: Mapping[str, Value]) -> tuple[int, list[Task]]:
-    """Every task of a file that can be read, and 1 where another could not, which is reported."""
+def _all_tasks(file: str, overrides: Mapping[str, Value]) -> tuple[int, list[Task]]:
+    """The tasks of a file that can be read, and exit status 1 if another cannot."""
     status, tasks = 0, list[Task]()
     for name in task.names(file):
         try:
@@ -188,8 +188,8 @@ def _readable(file: str, overrides: Mapping[str, Value]) -> tuple[int, list[Task
     return status, tasks
 
 
-def _of_command(words: str, policy: str, file: str, names: Sequence[str]) -> Task:
-    """What benchmark_runner.py was asked: a command, and the section that has its metrics."""
+def _task_of_command(words: str, policy: str, file: str, names: Sequence[str]) -> Task:
+    """A task from a shell command and a section with its metrics, as in benchmark_runner.py."""
     for flag, value in (("command-to-execute", words), ("metrics-policy", policy)):
         if not value:
             raise UsageError(
@@ -204,10 +204,10 @@ def _of_command(words: str, policy: str, file: str, names: Sequence[str]) -> Tas
     return task.task_from_shell(words, policy, file, names[0])
 
 
-def _finished(
+def _task_document(
     request: Task, result: Result, folder: Path, framework: str, suffix: str
 ) -> dict[str, float]:
-    """What a task gave, also one that failed; its log stays then."""
+    """The metrics of a task; writes its log if it failed."""
     from assay.commands.plot import api
 
     log, packed = Path(f"{Path(request.name).name[:200]}.log"), folder / "log.gz"
@@ -217,9 +217,9 @@ def _finished(
             with gzip.open(packed) as source, log.open("wb") as plain:
                 shutil.copyfileobj(source, plain)
             print_message(f"its log: {log}")
-    if "exit_status" not in result.facts:  # it was not started, or cut short
+    if "exit_status" not in result.facts:  # not started, or interrupted
         return {}
     with gzip.open(packed, "rt", errors="replace") as lines:
-        print_message(*(f"note: {note}" for note in read_otherwise(request.metrics, lines)))
+        print_message(*(f"note: {note}" for note in pattern_notes(request.metrics, lines)))
     series = api.process_series(sorted(folder.glob("process_info.log")))
     return document(result, series, framework, suffix)

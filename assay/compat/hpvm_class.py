@@ -1,10 +1,10 @@
-"""The base of HPVM's benchmark classes, for those that are derived from it; none is needed."""
+"""An optional base class with the attributes of HPVM's `Benchmark`."""
 
 from __future__ import annotations
 
 
 class Benchmark:
-    """Derive from it and add `buildModel`, `data_preprocess` and `trainModel`."""
+    """Subclasses define `buildModel`, `data_preprocess` and `trainModel`."""
 
     def __init__(
         self,
@@ -19,7 +19,7 @@ class Benchmark:
         self.name = name
         self.reload_dir = reload_dir  # a folder of .bin weights
         self.keras_model_file = keras_model_file  # a file of weights
-        self.data_dir = data_dir  # where weights and data go when it is compiled
-        self.src_dir = src_dir  # where its sources go
+        self.data_dir = data_dir  # folder for weights and data of the compiled program
+        self.src_dir = src_dir  # folder for generated sources
         self.num_classes = num_classes
         self.batch_size = batch_size

@@ -1,4 +1,4 @@
-"""keras-benchmarks of 2017: its flags as cases of assay, its BigQuery row from a result."""
+"""assay keras-benchmarks: the flags and the BigQuery row of keras-benchmarks (2017)."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from assay.formats.keras_rows import EPOCHS, MODELS, row
 __all__ = ["MODELS", "MODES", "case", "row"]
 
 MODES = {"cpu_config": "cpu", "gpu_config": "gpu:0", "multi_gpu_config": "auto"}
-MOST_GPUS = 4  # of its config.json
+MAX_GPUS = 4  # in config.json of keras-benchmarks
 EXAMPLES = 1000
 
 
 def case(model: str, mode: str, engine: str) -> str:
-    """The text of the case the old command line meant."""
+    """The text of the case for a command line of keras-benchmarks."""
     if model not in MODELS:
         raise unknown_name_error("model of keras-benchmarks", model, MODELS)
     if mode not in MODES:
         raise unknown_name_error("mode of keras-benchmarks", mode, MODES)
     options = f"method=fit,epochs={EPOCHS},examples={EXAMPLES},device='{MODES[mode]}'"
     if mode == "multi_gpu_config":
-        options += f",devices={_shared_by(gpus())}" + ",compiler=off" * (engine == "tensorflow")
+        options += f",devices={_device_count(gpus())}" + ",compiler=off" * (engine == "tensorflow")
     return f"{MODELS[model][0]}@keras-{engine}:{options}"
 
 
-def _shared_by(there: int) -> int:
-    """As many GPUs as it had, or of those that are here what shares a batch evenly."""
-    if there < 2:
+def _device_count(available: int) -> int:
+    """Four GPUs as in keras-benchmarks, else two: a batch divides evenly."""
+    if available < 2:
         raise NotPossibleError(
-            f"multi_gpu_config asks for several GPUs, and this machine has {there or 'none'}.",
+            f"multi_gpu_config asks for several GPUs, and this machine has {available or 'none'}.",
             hint="Use gpu_config or cpu_config; assay scale tries several devices on a CPU.",
         )
-    return MOST_GPUS if there >= MOST_GPUS else 2
+    return MAX_GPUS if available >= MAX_GPUS else 2
 
 
 @click_command(
@@ -70,8 +70,8 @@ def command(
     handle_signals()
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
     line = ProgressLine()
-    with tempfile.TemporaryDirectory() as spare:
-        folder = Path(spare) if dry_run else store
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) if dry_run else store
         status = 0
         for model in [model_name] if model_name else MODELS:
             results = api.run(

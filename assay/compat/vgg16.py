@@ -1,4 +1,4 @@
-"""The VGG16 study of 2017: the flags of its main.py as cases of assay, and what it printed."""
+"""assay vgg16: the flags and the output of main.py of the VGG16 study (2017)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cases(
     keras_backend: Annotated[str, Flag("")] = "tensorflow",
     image_size: Annotated[int, Flag("Width and height of the images (not in the old tool).")] = 224,
 ) -> list[str]:
-    """The cases the old command line meant, in its order: Keras, TensorFlow, PyTorch."""
+    """Cases for a command line of main.py, in its order: Keras, TensorFlow, PyTorch."""
     if data_format not in LAYOUTS:
         raise UsageError(
             f"--data_format is '{data_format}', but has to be NHWC or NCHW.",
@@ -48,22 +48,22 @@ def cases(
     norm = (f",bn=mode{bn_mode}" if use_bn else "") + (",fused=true" if use_fused else "")
     workload = f"vgg16:batch_size={batch_size},image_size={image_size}{norm}"
     layout = f"data_format={LAYOUTS[data_format]}"
-    compiled = f"{layout},compiler={'on' if use_xla else 'off'}"
-    chosen = {
+    options = f"{layout},compiler={'on' if use_xla else 'off'}"
+    selection = {
         f"{workload}@keras-{keras_backend}:{layout}": run_keras,
-        f"{workload}@tensorflow:{compiled}": run_tensorflow,
-        f"{workload}@torch:{compiled}": run_pytorch,
+        f"{workload}@tensorflow:{options}": run_tensorflow,
+        f"{workload}@torch:{options}": run_pytorch,
     }
-    if not any(chosen.values()):
+    if not any(selection.values()):
         raise UsageError(
             "None of --run_keras, --run_tensorflow and --run_pytorch was given.",
             hint="Try: assay vgg16 --run_keras --keras_backend jax",
         )
-    return [case for case, is_chosen in chosen.items() if is_chosen]
+    return [case for case, is_selected in selection.items() if is_selected]
 
 
 def procedure(n_trials: int) -> Procedure:
-    """One timer around all trials, as it was."""
+    """One timer around all trials, as in main.py."""
     if n_trials < 1:
         raise UsageError(
             f"--n_trials is {n_trials}, but has to be 1 or more.", hint="100 is the default."
@@ -72,11 +72,11 @@ def procedure(n_trials: int) -> Procedure:
 
 
 def lines(result: Result) -> Iterator[str]:
-    """What main.py printed, and what it did not: that a case failed, and why."""
+    """The output of main.py; for a failed case, its status and reason."""
     yield f"{result.case.key}"
-    used = str(result.case.backend).split("-")  # torch, tensorflow, or keras and its engine
+    backend = str(result.case.backend).split("-")  # torch, tensorflow, or keras and its engine
     for name in sorted(result.environment.packages):
-        if name.replace("-", "_").removesuffix("_cpu") in used:
+        if name.replace("-", "_").removesuffix("_cpu") in backend:
             yield f"{name} version: {result.environment.packages[name]}"
     times = result.values("step_time")
     if times:

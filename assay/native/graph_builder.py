@@ -54,7 +54,7 @@ class GraphBuilder:
 
     def constant(self, name: str, array: Any) -> str:
         """Add a constant and return its name; an equal one of this name is reused."""
-        values = np.ascontiguousarray(array, dtype=np.float32)
+        values = np.asarray(array, np.float32, order="C")  # also of no axes
         while name in self.constants and not np.array_equal(self.constants[name], values):
             name += "'"
         self.constants[name] = values

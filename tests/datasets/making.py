@@ -11,7 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "tests" / "data" / "pictures"
 WHOLE = ROOT.parent / "shared" / "data"
-needs_whole = pytest.mark.skipif(not WHOLE.is_dir(), reason="needs the whole data in ../shared")
+needs_whole = pytest.mark.skipif(
+    not WHOLE.is_dir(), reason="not applicable: the whole data is not in this repository"
+)
 
 
 def pictures(count: int, classes: int = 10) -> tuple[np.ndarray, np.ndarray]:

@@ -32,9 +32,9 @@ def old_tree(tmp_path_factory):
     try:
         archive = subprocess.run(words, capture_output=True, check=False)
     except FileNotFoundError:
-        pytest.skip("there is no git")
+        pytest.skip("needs git")
     if archive.returncode:
-        pytest.skip(f"this clone does not have the commit {COMMIT}")
+        pytest.skip(f"not applicable: this clone does not have the commit {COMMIT}")
     folder = tmp_path_factory.mktemp("old")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")

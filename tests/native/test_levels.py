@@ -18,7 +18,9 @@ from tests.native.test_emit import small
 
 pytestmark = [
     pytest.mark.real("compiler", "qemu"),
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="levels are of x86-64"),
+    pytest.mark.skipif(
+        platform.machine() != "x86_64", reason="not applicable: levels are of x86-64"
+    ),
 ]
 
 IMAGES = np.random.default_rng(5).normal(size=(3, 2, 6, 6)).astype(np.float32)
@@ -46,7 +48,7 @@ def folder(tmp_path):
 
 def test_a_lesser_cpu_is_told_what_it_lacks(plain_tools, native_cache, folder):
     if "avx2" not in Path("/proc/cpuinfo").read_text():
-        pytest.skip("needs a CPU with more than the one that is imitated")
+        pytest.skip("not applicable: this CPU has no more than the one that is imitated")
     _, built = compiled(small("wide"), plain_tools, native_cache)
 
     ended = on("Nehalem", built, folder)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from assay.core.errors import UsageError
 from assay.native import reference
 from assay.native.onnx.file import onnx_bytes
-from assay.native.onnx.model import model_of
-from assay.native.onnx.read import Importing, judged, read_onnx
+from assay.native.onnx.model import model_of, read_model
+from assay.native.onnx.read import Importing, import_onnx, judged, read_onnx
 from assay.native.passes.pipeline import optimize
 from tests.native.random_graphs import graphs, inputs_for
 
@@ -37,7 +37,7 @@ def test_what_is_written_is_read_again(graph):
 
 def assert_as_onnx_runtime(path):
     graph = read_onnx(path)
-    told = judged(path, graph)
+    told = judged(path, import_onnx(path))
     assert told.judge == "ONNX Runtime"
     for made in (graph, optimize(graph)):
         (found,) = reference.outputs(made, *told.inputs, dtype=np.float64)
@@ -86,6 +86,7 @@ HELD = {
     "steps": np.array([-1, -2], np.int64),
     "pads": np.array([0, 0, 1, 0, 0, 0, 2, 3], np.int64),
     "pads of all": np.array([0, 2, 1, 0, 0, 0, 2, 3], np.int64),
+    "pads cut": np.array([0, 2, -1, 0, 0, 0, 2, 3], np.int64),
     "scales": np.array([1, 1, 2, 3], np.float32),
     "which": np.array(1, np.int64),
     "none": np.array([0], np.int64),
@@ -142,6 +143,9 @@ NETS = {
         ("Add", ["product", "first"], ["y"], {}),
     ],
     "causal, turned": [("Where", ["lower", "least", "x"], ["y"], {})],
+    "edges": one("Pad", "pads of all", mode="edge"),
+    "reflected": one("Pad", "pads", mode="wrap"),
+    "cut": one("Pad", "pads cut", "half"),
     "backwards": one("Slice", "starts", "ends", "axes", "steps"),
     "padded": one("Pad", "pads"),
     "padded every way": one("Pad", "pads of all"),
@@ -244,7 +248,7 @@ def test_operators_that_take_other_sizes_compute_what_onnx_runtime_computes(
 
     graph = read_onnx(path)
 
-    told = judged(path, graph)
+    told = judged(path, import_onnx(path))
     (found,) = reference.outputs(optimize(graph), *told.inputs, dtype=np.float64)
     np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
 
@@ -271,7 +275,7 @@ def test_positions_are_counted_from_tokens_as_in_roberta(tmp_path):
 
     graph = read_onnx(path)
 
-    told = judged(path, graph)
+    told = judged(path, import_onnx(path))
     np.testing.assert_array_equal(reference.outputs(graph, *told.inputs)[0], told.outputs[0])
 
 
@@ -281,7 +285,7 @@ def test_an_older_softmax_is_over_all_axes_from_one_on(tmp_path):
 
     graph = read_onnx(path)
 
-    told = judged(path, graph)
+    told = judged(path, import_onnx(path))
     np.testing.assert_allclose(
         reference.outputs(graph, *told.inputs)[0], told.outputs[0], atol=1e-6
     )
@@ -295,7 +299,7 @@ def test_a_batch_that_the_file_fixes_is_free_in_the_graph(tmp_path):
 
     graph = read_onnx(path)
 
-    told = judged(path, graph)
+    told = judged(path, import_onnx(path))
     assert told.outputs[0].shape == (4, 3)
     np.testing.assert_allclose(
         reference.outputs(graph, *told.inputs)[0], told.outputs[0], atol=1e-4
@@ -314,7 +318,8 @@ def test_numbers_for_each_item_of_a_fixed_batch_have_to_be_the_same(tmp_path):
 
     assert np.all(found == 1)
     with pytest.raises(UsageError, match=r"a Add that cannot .* numbers of \(2, 2, 3, 4\)"):
-        read_onnx(unlike)
+        Importing(read_model(unlike), {}).graph()
+    assert not import_onnx(unlike).batched
 
 
 @pytest.mark.real("onnx", "onnxruntime")
@@ -324,7 +329,7 @@ def test_whole_numbers_are_looked_up(tmp_path):
 
     graph = read_onnx(path)
 
-    told = judged(path, graph)
+    told = judged(path, import_onnx(path))
     assert graph.inputs[0].dtype == "int32"
     np.testing.assert_array_equal(reference.outputs(graph, *told.inputs)[0], told.outputs[0])
 
@@ -338,8 +343,8 @@ def test_whole_numbers_are_looked_up(tmp_path):
         (one("Transpose", perm=[1, 0, 2, 3]), "a Transpose that cannot be compiled: the batch"),
         (one("Conv", "x"), "its input 'x' is computed, not known"),
         (
-            one("Pad", "pads", mode="reflect"),
-            "its attribute 'mode' is 'reflect'; supported: constant",
+            one("Pad", "pads", mode="mirror"),
+            "its attribute 'mode' is 'mirror'; supported: constant",
         ),
         (
             one("Resize", "", "scales", mode="linear", antialias=1),
@@ -397,7 +402,7 @@ def test_weights_that_lie_beside_the_file_are_read(tmp_path):
 
     graph = read_onnx(path)
 
-    told = judged(path, graph)
+    told = judged(path, import_onnx(path))
     (found,) = reference.outputs(graph, *told.inputs, dtype=np.float64)
     np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.native.onnx.read import read_onnx
+from assay.native.onnx.model import read_model
+from assay.native.onnx.read import Importing, import_onnx
 from tests.native.test_onnx_import import assert_as_onnx_runtime, written
 
 BATCH, TOKENS, SIZE, HEADS = 2, 5, 8, 2
@@ -160,4 +161,27 @@ def test_what_works_along_a_moved_batch_is_refused_by_operator_and_node(nodes, w
     path = written(tmp_path / "net.onnx", [*SECOND, *nodes], (BATCH, TOKENS, SIZE), HELD)
 
     with pytest.raises(UsageError, match=why):
-        read_onnx(path)
+        Importing(read_model(path), {}).graph()
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [("Softmax", ["t"], ["y"], {"axis": 1})],
+        [("Flatten", ["t"], ["y"], {})],
+        [("Reshape", ["t", "flat"], ["y"], {})],
+        [("Add", ["t", "of each"], ["y"], {})],
+        [("Reshape", ["x", "flat"], ["f"], {}), ("Gather", ["f", "backwards"], ["y"], {})],
+        [("ReduceSum", ["t"], ["y"], {"keepdims": 0})],
+        [("Gather", ["t", "at -2"], ["y"], {"axis": 1})],
+    ],
+)
+def test_a_model_that_mixes_the_rows_of_its_first_axis_takes_whole_inputs(nodes, tmp_path):
+    path = written(tmp_path / "net.onnx", [*SECOND, *nodes], (BATCH, TOKENS, SIZE), HELD)
+
+    imported = import_onnx(path)
+
+    assert not imported.batched
+    assert imported.graph.inputs[0].shape == (BATCH, TOKENS, SIZE)
+    assert_as_onnx_runtime(path)

@@ -85,7 +85,9 @@ def base(tmp_path, monkeypatch):
     return "localhost/base"
 
 
-@pytest.mark.skipif(sys.version_info[1] not in SUITES, reason="no Debian has this Python")
+@pytest.mark.skipif(
+    sys.version_info[1] not in SUITES, reason="not applicable: no Debian has this Python"
+)
 @pytest.mark.real("buildah", "mmdebstrap")
 def test_an_image_is_built_and_measured_in_and_its_digest_is_in_the_result(base, tmp_path, home):
     request = assay.ImageRequest(base=base, assay="", bare=True)

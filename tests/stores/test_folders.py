@@ -25,11 +25,12 @@ def small_disk(tmp_path):
         ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False
     )
     if mounted.returncode:
-        pytest.skip("only root may mount a small disk")
+        pytest.skip("needs the right to mount a small disk")
     yield place
     subprocess.run(["umount", "-l", place], check=True)
 
 
+@pytest.mark.real("root")
 def test_a_full_disk_leaves_no_half_file(small_disk):
     path = small_disk / "result.json"
 
@@ -39,6 +40,7 @@ def test_a_full_disk_leaves_no_half_file(small_disk):
     assert list(small_disk.iterdir()) == []
 
 
+@pytest.mark.real("root")
 def test_a_result_that_does_not_fit_is_saved_elsewhere(small_disk):
     run = folders.new_run(small_disk / "runs", Plan(cases=(CASE,)))
     place = folders.new_case(run)
@@ -51,6 +53,7 @@ def test_a_result_that_does_not_fit_is_saved_elsewhere(small_disk):
     assert folders.read_result(spare / "001") == made
 
 
+@pytest.mark.real("root")
 def test_a_full_disk_keeps_earlier_results_and_says_so(small_disk, assay, endings):
     # slower steps and a short warm-up, of which every step is kept: it must fit on any machine
     slow = f"{endings}:fine:size=20000@python"
@@ -94,6 +97,7 @@ class Fills(assay.Benchmark):
 """
 
 
+@pytest.mark.real("root")
 def test_a_benchmark_that_fills_the_disk_is_saved_elsewhere(small_disk, tmp_path, assay):
     filler = small_disk / "filler"
     (tmp_path / "filling.py").write_text(FILLS.format(file=str(filler)))

@@ -19,7 +19,7 @@ from assay.native.knobs.apply import apply_knobs
 from assay.native.knobs.calibration_file import load_items
 from assay.native.knobs.from_config import read_knobs
 from assay.native.library import LoadedModel
-from assay.native.onnx.read import read_onnx
+from assay.native.onnx.read import ImportedModel, import_onnx
 from assay.native.passes.pipeline import optimize
 from assay.native.toolchain import Kernels, toolchain
 
@@ -32,8 +32,8 @@ class NativeSession:
         self.items = captured.items
         kernels = cast(Kernels, case.options["kernels"])
         self._tools = toolchain(kernels)
-        graph, inputs = _graph_and_inputs(captured)
-        emitted = emit(_apply_config(graph, str(case.options["config"]), inputs))
+        self._model, inputs = _model_and_inputs(captured)
+        emitted = emit(_apply_config(self._model.graph, str(case.options["config"]), inputs))
         self._built = build(emitted, self._tools)
         self._threads = len(os.sched_getaffinity(0))
         self._loaded = LoadedModel(
@@ -49,14 +49,15 @@ class NativeSession:
 
     def outputs(self) -> Any:
         self._step()
-        return join_outputs([output.copy() for output in self._outputs])
+        return join_outputs(self._model.in_file_shape([each.copy() for each in self._outputs]))
 
     def read(self) -> object:
         return self._outputs[0].ravel()[:1].copy()
 
     def predict(self, inputs: Any) -> Any:
         """Outputs of a batch; a Keras model's images are channels last."""
-        return self._loaded.run(self._captured.to_graph_layout(inputs))[0]
+        batches = self._model.batches([self._captured.to_graph_layout(inputs)])
+        return self._model.in_file_shape(self._loaded.run(*batches)[:1])[0]
 
     def facts(self) -> Mapping[str, Value]:
         counts = Counter(self._loaded.kernels)
@@ -82,14 +83,16 @@ def _apply_config(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
     return apply_knobs(best, knobs, items)
 
 
-def _graph_and_inputs(source: CapturedJob | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
+def _model_and_inputs(source: CapturedJob | OnnxFile) -> tuple[ImportedModel, tuple[Any, ...]]:
     """The graph, and a batch for each of its inputs."""
     if isinstance(source, CapturedJob):
-        return source.graph, tuple(np.asarray(batch, np.float32) for batch in source.inputs)
+        batches = tuple(np.asarray(batch, np.float32) for batch in source.inputs)
+        dtypes = ("float32",) * len(source.graph.outputs)
+        return ImportedModel(source.graph, dtypes), batches
     arrays = source.inputs_by_name()
-    graph = read_onnx(source.path, {name: array.shape[1:] for name, array in arrays.items()})
-    batches = (np.ascontiguousarray(arrays[value.name], np.float32) for value in graph.inputs)
-    return graph, tuple(batches)
+    imported = import_onnx(source.path, {name: array.shape for name, array in arrays.items()})
+    inputs = imported.batches([arrays[value.name] for value in imported.graph.inputs])
+    return imported, tuple(np.ascontiguousarray(batch, np.float32) for batch in inputs)
 
 
 open_session = NativeSession

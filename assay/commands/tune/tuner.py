@@ -31,7 +31,7 @@ from assay.native.tuner.candidates import KnobbedLayer, byte_costs, candidates
 from assay.native.tuner.interactions import Choice
 from assay.native.tuner.records import LabelledImages, LayerTrial, TunedPoint, TuneSplits, Tuning
 from assay.native.tuner.search import Cast, KnobTrial, Tune, TunedLayer
-from assay.native.tuner.sensitivity import Effects, EffectsProgram, pictures_there_is_time_for
+from assay.native.tuner.sensitivity import Effects, EffectsProgram, image_count_for_budget
 from assay.native.tuner.state import TuningState
 from assay.native.tuner.validate import FrontProgram, PointOutputs, Timed
 
@@ -150,7 +150,7 @@ class Tuner:
         with self.stages.stage("effects"):
             if not any(tried.values()):
                 return Effects(np.zeros((1, 2), np.float32), {})  # there is nothing to lose
-            count = pictures_there_is_time_for(graph, tried, self.request.budget, self._threads)
+            count = image_count_for_budget(graph, tried, self.request.budget, self._threads)
             inputs = choosing.inputs[:count]
             program = EffectsProgram(graph, tried, self.tools, _new_state(folder))
             report = partial(self.stages.report_count, "effects", "loss of each knob")
@@ -163,7 +163,7 @@ class Tuner:
         tune, items = prepared.tune, prepared.splits.choosing.inputs[: len(prepared.tune.outputs)]
         with self.stages.stage("refine"):
             for number in range(REFINEMENTS):
-                choices = validate.to_refine(tune, self.request.max_loss)
+                choices = validate.choices_to_refine(tune, self.request.max_loss)
                 if not choices:
                     break
                 program = FrontProgram(
@@ -178,7 +178,7 @@ class Tuner:
         return tune
 
     def _confirm(self, prepared: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
-        chosen = validate.to_confirm(prepared.tune, self.request.max_loss)
+        chosen = validate.points_to_confirm(prepared.tune, self.request.max_loss)
         with self.stages.stage("confirm"):
             choices = [knobs_of(prepared.tune, point.choice) for point in chosen]
             program = FrontProgram(
@@ -226,7 +226,7 @@ class Tuner:
 
     def _make_tuning(self, points: tuple[TunedPoint, ...], prepared: PreparedTuning) -> Tuning:
         request = self.request
-        best = validate.best_of(points, request.objective)
+        best = validate.best_point(points, request.objective)
         promise = checks.promise_note(points, best, request.max_loss)
         emulated = checks.emulated_note(prepared.times)
         return Tuning(

@@ -1,4 +1,4 @@
-"""assay hpvm: HPVM's Keras benchmark scripts, word by word, and its programs."""
+"""assay hpvm: the command lines of HPVM's Keras benchmark scripts, and HPVM-C programs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Engine = Annotated[
 
 
 class _Scripts(click.Group):
-    """`run` and `test` are words of ours; whatever else comes first is a network's script."""
+    """A group whose first argument is `run`, `test` or the name of a network."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Options may come before that word too, as they may in HPVM's scripts."""
+        """Accept options before the first argument, as HPVM's scripts do."""
         first = 0
         while first < len(args) and args[first].startswith("--") and args[first] != "--help":
             first += 1 if "=" in args[first] else 2
@@ -114,27 +114,27 @@ def run(
         options.print_message(text)
     if ending.status:
         return ending.status if 0 < ending.status < 126 else 1
-    printing.show(ran(program, ending), format)
+    printing.show(run_output(program, ending), format)
     options.print_message("gpu and cpu lines both run on the CPU")
     return 0
 
 
-def ran(program: str, found: HpvmRun) -> Output:
-    total = sum(found.batches)
-    each = total / len(found.batches) if found.batches else None
-    accuracy = "" if found.accuracy is None else f"{found.accuracy:.6g} %"
+def run_output(program: str, ending: HpvmRun) -> Output:
+    total = sum(ending.batches)
+    mean = total / len(ending.batches) if ending.batches else None
+    accuracy = "" if ending.accuracy is None else f"{ending.accuracy:.6g} %"
     row = (
         program,
         accuracy,
-        str(len(found.batches)),
-        "" if each is None else f"{each * 1e3:.4g} ms",
+        str(len(ending.batches)),
+        "" if mean is None else f"{mean * 1e3:.4g} ms",
     )
     document = {
         "schema": SCHEMA,
         "kind": "hpvm-run",
         "program": program,
-        "accuracy": found.accuracy,
-        "seconds": list(found.batches),
+        "accuracy": ending.accuracy,
+        "seconds": list(ending.batches),
     }
     columns = ("program", "accuracy", "batches", "time of a batch")
     table = Table(columns=columns, rows=(row,), numeric=frozenset(columns[1:]))
@@ -160,9 +160,9 @@ def test(
     """
     from assay.cli.finish import handle_signals
     from assay.compat.hpvm.scripts import engine_for
-    from assay.compat.hpvm.test import output, status, tested
+    from assay.compat.hpvm.test import check_networks, output, status
 
     handle_signals()
-    results = list(tested(nets, engine_for(keras_backend), store, options.print_message))
+    results = list(check_networks(nets, engine_for(keras_backend), store, options.print_message))
     printing.show(output(results), format)
     return status(results)

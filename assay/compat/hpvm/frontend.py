@@ -1,4 +1,4 @@
-"""What HPVM's frontend and compiler did after the evaluation: HPVM-C, its files, its binaries."""
+"""The steps after an evaluation: HPVM-C sources, weight files, binaries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.native.hpvm.program import build_models, compile_program
 from assay.weights.bins import file_names
 from assay.workloads.accuracy import AccuracyWorkload
 
-BATCH = 500  # images in a batch of HPVM's scripts, but for those below
+BATCH = 500  # images per batch in HPVM's scripts
 BATCHES = {
     "vgg16_cifar100": 100,
     "alexnet_imagenet": 50,
@@ -33,7 +33,7 @@ PROGRAMS = {
 
 
 class HpvmPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a benchmark's files go, as its script says."""
+    """Folders of a benchmark's files, and its batch size."""
 
     data_dir: str
     src_dir: str
@@ -41,54 +41,54 @@ class HpvmPlaces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def places(workload: str, result: Result) -> HpvmPlaces:
-    """Those of the scripts for the ten; a class has them as attributes."""
-    found = registry.workload(workload)
+    """For HPVM's ten networks, those of the scripts; for a class, its attributes."""
+    definition = registry.workload(workload)
     size = int(result.case.params.get("batch_size", BATCH))
-    if not isinstance(found, AccuracyWorkload):
+    if not isinstance(definition, AccuracyWorkload):
         name = workload.rpartition(":")[2]
         return HpvmPlaces(
             data_dir=str(result.facts.get("data_dir") or f"data/{name}"),
             src_dir=str(result.facts.get("src_dir") or f"src/{name}_src"),
             batch_size=size,
         )
-    own = "_hpvm" if found.hpvm == "alexnet_cifar10" else ""  # as HPVM's script has it
+    suffix = "_hpvm" if definition.hpvm == "alexnet_cifar10" else ""  # as in HPVM's script
     return HpvmPlaces(
-        data_dir=f"data/{found.hpvm}{own}",
-        src_dir=f"src/{found.hpvm}_src{own}",
-        batch_size=BATCHES.get(found.hpvm, BATCH),
+        data_dir=f"data/{definition.hpvm}{suffix}",
+        src_dir=f"src/{definition.hpvm}_src{suffix}",
+        batch_size=BATCHES.get(definition.hpvm, BATCH),
     )
 
 
-def translated(workload: str, params: Mapping[str, Value], result: Result, reload: bool) -> Path:
-    """The folder of sources; weights and images go to data_dir, or are HPVM's own already."""
-    where = places(workload, result)
-    data_dir = Path(str(result.facts["weights_file"])) if reload else user_path(where.data_dir)
-    flow = _network(workload, params, None if reload else data_dir)
+def translate(workload: str, params: Mapping[str, Value], result: Result, reload: bool) -> Path:
+    """Write HPVM-C and return its folder. With `reload`, data_dir already has the weights."""
+    paths = places(workload, result)
+    data_dir = Path(str(result.facts["weights_file"])) if reload else user_path(paths.data_dir)
+    network = _network(workload, params, None if reload else data_dir)
     if reload:
         _check_reload(data_dir)
     else:
-        write_weights(flow, data_dir)
-    names = file_names(data_dir, flow.tensors) if reload else None
+        write_weights(network, data_dir)
+    names = file_names(data_dir, network.tensors) if reload else None
     counts = {split: _count(data_dir / f"{split}_labels.bin") for split in ("test", "tune")}
-    return write_sources(flow, where.src_dir, data_dir, counts, where.batch_size, names)
+    return write_sources(network, paths.src_dir, data_dir, counts, paths.batch_size, names)
 
 
-def compiled(src_dir: Path, words: Sequence[str]) -> list[Path]:
-    """The binaries of these words, which need nothing but what lies beside them and the data."""
-    made = []
+def compile_binaries(src_dir: Path, words: Sequence[str]) -> list[Path]:
+    """Compile the binaries for these words; they need only the files beside them and the data."""
+    binaries = []
     for word in words:
         source, binary = PROGRAMS[word]
-        made.append(compile_program(src_dir / source, src_dir / binary))
-        if word == "compile":  # the tuner's has the same graph
-            build_models(made[-1], src_dir)
+        binaries.append(compile_program(src_dir / source, src_dir / binary))
+        if word == "compile":  # HPVM_tuner_binary has the same graph
+            build_models(binaries[-1], src_dir)
     write_atomic(Path("working_dir.txt"), str(src_dir).encode())
-    return made
+    return binaries
 
 
-def dumped(
+def dump_weights(
     workload: str, params: Mapping[str, Value], result: Result, target: Path
 ) -> tuple[Path, ...]:
-    """Weights as a Keras file, and as .bin files in data_dir."""
+    """Write weights as a Keras file, and as .bin files in data_dir."""
     data_dir = user_path(places(workload, result).data_dir)
     write_weights(_network(workload, params, save=target), data_dir)
     return target, data_dir
@@ -101,8 +101,8 @@ def _network(
     save: Path | None = None,
 ) -> Dataflow:
     graph = capture_by_name(workload, params=params, data=data, save=save).graph
-    ten = isinstance(registry.workload(workload), AccuracyWorkload)
-    return dataflow(with_softmax(graph) if ten else graph)
+    is_hpvm = isinstance(registry.workload(workload), AccuracyWorkload)
+    return dataflow(with_softmax(graph) if is_hpvm else graph)
 
 
 def _check_reload(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""HPVM-C programs, anyone's: compiled as ordinary C++ and run over the native runtime."""
+"""Compile HPVM-C programs as ordinary C++ and run them on the native runtime."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def run_hpvm(
             f"There is no folder {data}.", hint="It holds weights, inputs and labels as .bin files."
         )
     settings = ModelSettings(kernels=kernels)
-    with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as place:
-        program = compile_program(source, Path(place) / "program", settings)
+    with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as temporary:
+        program = compile_program(source, Path(temporary) / "program", settings)
         return execute(program, words, folder, data, settings, threads or 0)
 
 
@@ -61,12 +61,12 @@ def _images(images: ImageSet | None) -> list[str]:
 
 
 def _configs(configs: str | Path) -> list[str]:
-    """Mistakes of the file are told before anything is compiled, those for the network later."""
+    """Check the file before anything is compiled; whether it fits the network is checked later."""
     if not configs:
         return []
     from assay.native.hpvm.config_sets import select_config
     from assay.native.hpvm.configs import read_configs, split_config_name
 
-    place, name = split_config_name(configs)
-    select_config(read_configs(place), name)
-    return ["-c", f"{place.absolute()}{':' * bool(name)}{name}"]
+    path, name = split_config_name(configs)
+    select_config(read_configs(path), name)
+    return ["-c", f"{path.absolute()}{':' * bool(name)}{name}"]

@@ -1,6 +1,6 @@
-"""HPVM's Keras benchmark scripts: their positional words as calls of assay, and what they printed.
+"""HPVM's Keras benchmark scripts: their positional words and their output.
 
-`python alexnet2.py keras_reload frontend compile` was build, load, evaluate, translate, compile.
+`python alexnet2.py keras_reload frontend compile` loads, evaluates, translates and compiles.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.native.toolchain import missing_compiler
 from assay.stats.summary import summarize
 from assay.workloads.accuracy import TEN, AccuracyWorkload
 
-# The first word → what the weights of its case are called; none for a training.
+# The first word → attribute of the weights; none for a training.
 MODES = {"hpvm_reload": "reload_dir", "keras_reload": "keras_model_file", "train": ""}
 FRONTEND = "frontend"  # the second word
 COMPILING = ("compile", "compile_tuner")  # the third and fourth word, after frontend
@@ -36,33 +36,33 @@ USAGE = "[hpvm_reload|keras_reload|train] [frontend|keras_dump] [compile] [compi
 
 
 class HpvmRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the words meant."""
+    """A parsed command line of a script."""
 
     workload: str
     mode: str
-    dump: bool = False  # weights go to the Keras file afterwards
-    frontend: bool = False  # HPVM-C is written
-    compile: tuple[str, ...] = ()  # and these of COMPILING
+    dump: bool = False  # write the weights to a Keras file
+    frontend: bool = False  # write HPVM-C
+    compile: tuple[str, ...] = ()  # words of COMPILING
 
 
 class HpvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The evaluation, and what was written after it."""
+    """The evaluation, and the files written after it."""
 
     result: Result
     written: tuple[Path, ...] = ()
 
 
 def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
-    """Checked in the order they must come in."""
+    """Parse the words of a script; they have a fixed order."""
     if not words or words[0] not in MODES:
         answer = f"'{words[0]}' stands" if words else "Nothing stands"
         wanted = f"{answer} where HPVM's scripts take {', '.join(MODES)}."
         raise UsageError(wanted, hint=_suggest(words[0] if words else "", MODES))
     order = (FRONTEND, *COMPILING)
     rest = words[1:]
-    for place, word in enumerate(rest):
-        fits = place < len(order) and word == order[place]
-        if not fits and (place, word) != (0, DUMP):
+    for position, word in enumerate(rest):
+        fits = position < len(order) and word == order[position]
+        if not fits and (position, word) != (0, DUMP):
             raise _out_of_place(word)
     if DUMP in rest and len(rest) > 1:
         raise _out_of_place(rest[1])
@@ -88,48 +88,54 @@ def _suggest(word: str, known: Iterable[str]) -> str:
 
 
 def check_name(name: str, commands: Iterable[str]) -> None:
-    """A word that is no network may be one of the command's own, misspelt."""
+    """Raise for an unknown network; suggestions include the subcommands."""
     workload = _workload(name)
     if ".py:" not in workload and workload not in registry.names("workloads"):
         raise unknown_name_error(
-            "network or command", name, [*commands, *(one.name for one in TEN)]
+            "network or command", name, [*commands, *(network.name for network in TEN)]
         )
 
 
 def engine_for(asked: str) -> str:
-    """What was asked for, by an option or by KERAS_BACKEND; else TensorFlow, as in HPVM's scripts,
-    or what is here instead."""
-    if found := asked or os.environ.get("KERAS_BACKEND"):
-        return found
-    here = importlib.util.find_spec("tensorflow") is not None
-    return "tensorflow" if here else installed_engine() or "tensorflow"
+    """The engine of the option or of KERAS_BACKEND; else TensorFlow, as in HPVM's scripts, or
+    another installed one."""
+    if engine := asked or os.environ.get("KERAS_BACKEND"):
+        return engine
+    has_tensorflow = importlib.util.find_spec("tensorflow") is not None
+    return "tensorflow" if has_tensorflow else installed_engine() or "tensorflow"
 
 
 def run_request(
     request: HpvmRequest, engine: str, store: Home, progress: ProgressCallback
 ) -> HpvmOutcome:
-    """The model trained or loaded, and evaluated on the test images; then what else was asked."""
-    if request.compile and (lack := missing_compiler()):
-        raise NotPossibleError(lack.partition(": ")[0] + ".", hint=lack.partition(": ")[2])
+    """Train or load the model, evaluate it on the test images, then write what was requested."""
+    if request.compile and (problem := missing_compiler()):
+        raise NotPossibleError(problem.partition(": ")[0] + ".", hint=problem.partition(": ")[2])
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
         training = request.mode == "train" and request.frontend
-        trained = f"{folder}/trained.npz" if training else ""
-        result = _evaluated(request, engine, store, progress, trained)
+        weights_file = f"{folder}/trained.npz" if training else ""
+        result = _train_or_evaluate(request, engine, store, progress, weights_file)
         if result.status != "ok":
             return HpvmOutcome(result=result)
-        return HpvmOutcome(result=result, written=_written(request, result, store, trained))
+        return HpvmOutcome(
+            result=result, written=_write_outputs(request, result, store, weights_file)
+        )
 
 
-def _evaluated(
+def _train_or_evaluate(
     request: HpvmRequest,
     engine: str,
     store: Home,
     progress: ProgressCallback,
-    trained: str,  # file for the weights of a training that a translation follows
+    weights_file: str,  # file for the weights, if a translation follows the training
 ) -> Result:
     backend = f"keras-{engine}"
     if request.mode == "train":
-        save = _own_file(request.workload, store) or "keras_model_file" if request.dump else trained
+        save = (
+            _keras_file(request.workload, store) or "keras_model_file"
+            if request.dump
+            else weights_file
+        )
         case = f"{request.workload}@{backend}"
         return api.train(case, save=save, store=store, progress=progress)
     params = ",".join(f"{n}={v}" for n, v in _params(request, store).items())
@@ -139,45 +145,48 @@ def _evaluated(
     return result
 
 
-def _written(request: HpvmRequest, result: Result, store: Home, trained: str) -> tuple[Path, ...]:
-    """What follows the evaluation, by the very weights that were evaluated."""
+def _write_outputs(
+    request: HpvmRequest, result: Result, store: Home, weights_file: str
+) -> tuple[Path, ...]:
+    """Write the Keras file or HPVM-C, with the weights that were evaluated."""
     params = _params(request, store)
-    params["weights"] = trained or str(result.facts.get("weights_file", ""))
+    params["weights"] = weights_file or str(result.facts.get("weights_file", ""))
     if request.dump and request.mode != "train":
-        return _dumped(request, params, result, store)
+        return _dump_weights(request, params, result, store)
     if not request.frontend:
         return ()
     reload = request.mode == "hpvm_reload"
-    src_dir = hpvm_frontend.translated(request.workload, params, result, reload)
-    binaries = hpvm_frontend.compiled(src_dir, request.compile) if request.compile else ()
+    src_dir = hpvm_frontend.translate(request.workload, params, result, reload)
+    binaries = hpvm_frontend.compile_binaries(src_dir, request.compile) if request.compile else ()
     return (src_dir, *binaries)
 
 
-def _dumped(
+def _dump_weights(
     request: HpvmRequest, params: dict[str, str], result: Result, store: Home
 ) -> tuple[Path, ...]:
-    """The Keras file and, for HPVM, .bin files."""
-    target = _own_file(request.workload, store) or str(result.facts.get("keras_model_file", ""))
+    """Write the Keras file and HPVM's .bin files."""
+    target = _keras_file(request.workload, store) or str(result.facts.get("keras_model_file", ""))
     if not target:
         raise UsageError(
             f"{request.workload} does not say where its Keras weights go.",
             hint="Give the class an attribute keras_model_file.",
         )
-    return hpvm_frontend.dumped(request.workload, params, result, user_path(target))
+    return hpvm_frontend.dump_weights(request.workload, params, result, user_path(target))
 
 
 def _params(request: HpvmRequest, store: Home) -> dict[str, str]:
-    """HPVM's own images are taken where they are here."""
+    """Parameters of the workload; HPVM's own images, if they are in the store."""
     weights = {"weights": MODES[request.mode]} if MODES[request.mode] else {}
     hpvm = _name_in_hpvm(request.workload)
-    here = any(
-        held.name == f"model_params/{hpvm}" and held.place for held in data.list_datasets(store)
+    has_data = any(
+        dataset.name == f"model_params/{hpvm}" and dataset.place
+        for dataset in data.list_datasets(store)
     )
-    return weights | ({"data": "model_params"} if hpvm and here else {})
+    return weights | ({"data": "model_params"} if hpvm and has_data else {})
 
 
 def lines(result: Result) -> Iterator[str]:
-    """What the scripts printed, and what they did not: that it failed, and why."""
+    """The output of the scripts; for a failed evaluation, its status and reason."""
     accuracy = percent(result)
     if accuracy is None:
         yield f"{result.status}: {result.reason}"
@@ -186,28 +195,28 @@ def lines(result: Result) -> Iterator[str]:
 
 
 def percent(result: Result) -> float | None:
-    found = summarize(result).quantities.get("accuracy")
-    return found.value if found else None
+    accuracy = summarize(result).quantities.get("accuracy")
+    return accuracy.value if accuracy else None
 
 
 def write_accuracy(accuracy: float, folder: Path) -> None:
-    """`final_accuracy`, in percent."""
+    """Write `final_accuracy`, in percent."""
     write_atomic(folder / "final_accuracy", str(accuracy).encode())
 
 
 def _workload(name: str) -> str:
-    """`vgg16_cifar10.py`, as the script was called, is vgg16-cifar10 here."""
+    """The workload of a script: `vgg16_cifar10.py` is vgg16-cifar10."""
     return name if ".py:" in name else name.removesuffix(".py").replace("_", "-")
 
 
 def _name_in_hpvm(workload: str) -> str:
-    """Of one of the ten networks; "" for a class of one's own."""
-    found = registry.workload(workload)
-    return found.hpvm if isinstance(found, AccuracyWorkload) else ""
+    """The name of one of HPVM's ten networks; "" for a user's class."""
+    definition = registry.workload(workload)
+    return definition.hpvm if isinstance(definition, AccuracyWorkload) else ""
 
 
-def _own_file(workload: str, store: Home) -> str:
-    """Where the Keras weights of one of the ten go; "" for a class, which says so itself."""
+def _keras_file(workload: str, store: Home) -> str:
+    """Path for the Keras weights of one of HPVM's ten networks; "" for a user's class."""
     hpvm = _name_in_hpvm(workload)
-    place = settings.home(store) / "data" / "model_params" / "keras" / f"{hpvm}.h5"
-    return str(place) if hpvm else ""
+    path = settings.home(store) / "data" / "model_params" / "keras" / f"{hpvm}.h5"
+    return str(path) if hpvm else ""

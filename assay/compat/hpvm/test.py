@@ -1,4 +1,4 @@
-"""The job of HPVM's test_benchmarks.py: each network in Keras and as a binary, by its accuracy."""
+"""assay hpvm test: accuracy of each network in Keras and as a binary, as test_benchmarks.py."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from assay.core.settings import Home
 from assay.native.hpvm.program import execute
 from assay.workloads.accuracy import TEN, AccuracyWorkload
 
-APART = 0.05  # points between Keras and the binary, and below HPVM's own weights: HPVM's tolerance
+TOLERANCE = 0.05  # HPVM's own: points between Keras and the binary, and below the expected accuracy
 MODES = ("keras_reload", "hpvm_reload")
 
 
-class TestedNet(msgspec.Struct, frozen=True, kw_only=True):
+class NetworkCheck(msgspec.Struct, frozen=True, kw_only=True):
     net: str
-    expected: float  # percent, by HPVM's table
+    expected: float  # percent, from HPVM's table
     keras: float | None = None
     binary: float | None = None
-    needs: str = ""  # what is not here, in words
+    needs: str = ""  # weights or data that are missing
     problem: str = ""
 
     @property
@@ -37,47 +37,48 @@ class TestedNet(msgspec.Struct, frozen=True, kw_only=True):
             return "not tested"
         if self.problem or self.keras is None or self.binary is None:
             return "failed"
-        apart = abs(self.keras - self.binary) >= APART
-        return "failed" if apart or self.binary < self.expected - APART else "ok"
+        is_apart = abs(self.keras - self.binary) >= TOLERANCE
+        return "failed" if is_apart or self.binary < self.expected - TOLERANCE else "ok"
 
 
-def tested(
+def check_networks(
     nets: Sequence[str], engine: str, store: Home, tell: Callable[[str], None]
-) -> Iterator[TestedNet]:
-    """Each by the weights that are here: Keras' file, else HPVM's folder of .bin."""
-    for workload in _chosen(nets):
+) -> Iterator[NetworkCheck]:
+    """Test each network with the weights in the store: Keras' file, else HPVM's .bin folder."""
+    for workload in _networks(nets):
         mode, needs = _mode(workload, store)
         if needs:
-            yield TestedNet(net=workload.name, expected=workload.expected, needs=needs)
+            yield NetworkCheck(net=workload.name, expected=workload.expected, needs=needs)
             continue
         tell(f"{workload.name} …")
-        yield _tested(workload, mode, engine, store)
+        yield _check_network(workload, mode, engine, store)
 
 
-def _chosen(nets: Sequence[str]) -> list[AccuracyWorkload]:
-    names = [name.removesuffix(".py").replace("_", "-") for name in nets]
-    found = [registry.workload(name) for name in names]
-    for name, each in zip(names, found, strict=True):
-        if not isinstance(each, AccuracyWorkload):
-            known = ", ".join(one.name for one in TEN)
+def _networks(nets: Sequence[str]) -> list[AccuracyWorkload]:
+    networks = []
+    for name in (name.removesuffix(".py").replace("_", "-") for name in nets):
+        workload = registry.workload(name)
+        if not isinstance(workload, AccuracyWorkload):
+            known = ", ".join(network.name for network in TEN)
             raise UsageError(f"{name} is none of HPVM's networks.", hint=f"They are {known}.")
-    return [each for each in found if isinstance(each, AccuracyWorkload)] or list(TEN)
+        networks.append(workload)
+    return networks or list(TEN)
 
 
 def _mode(workload: AccuracyWorkload, store: Home) -> tuple[str, str]:
-    """The words to load it by, or what it needs."""
-    place = Path(store) if store else None
-    lacks = []
+    """The mode to load its weights with, or what is missing."""
+    folder = Path(store) if store else None
+    problems = []
     for mode in MODES:
         params = {**workload.params, "weights": scripts.MODES[mode]}
-        if not (lack := workload.lacks(params, Evaluation(), place)):
+        if not (problem := workload.lacks(params, Evaluation(), folder)):
             return mode, ""
-        lacks.append(lack)
-    return "", lacks[0]
+        problems.append(problem)
+    return "", problems[0]
 
 
-def _tested(workload: AccuracyWorkload, mode: str, engine: str, store: Home) -> TestedNet:
-    """In a folder of its own, which is gone afterwards."""
+def _check_network(workload: AccuracyWorkload, mode: str, engine: str, store: Home) -> NetworkCheck:
+    """Test one network in a temporary folder."""
     facts = {"net": workload.name, "expected": workload.expected}
     request = scripts.read_words(workload.name, [mode, "frontend", "compile"])
     before = Path.cwd()
@@ -86,11 +87,11 @@ def _tested(workload: AccuracyWorkload, mode: str, engine: str, store: Home) -> 
         try:
             outcome = scripts.run_request(request, engine, store, ignore)
             if not outcome.written:
-                return TestedNet(**facts, problem=outcome.result.reason)  # type: ignore[arg-type]
+                return NetworkCheck(**facts, problem=outcome.result.reason)  # type: ignore[arg-type]
             ran = execute(Path(folder) / outcome.written[1], (), folder)
         finally:
             os.chdir(before)
-        return TestedNet(
+        return NetworkCheck(
             **facts,  # type: ignore[arg-type]
             keras=scripts.percent(outcome.result),
             binary=ran.accuracy,
@@ -98,28 +99,28 @@ def _tested(workload: AccuracyWorkload, mode: str, engine: str, store: Home) -> 
         )
 
 
-def output(found: Sequence[TestedNet]) -> Output:
+def output(checks: Sequence[NetworkCheck]) -> Output:
     columns = ("network", "HPVM's table", "Keras", "binary", "verdict", "note")
     rows = tuple(
         (
-            one.net,
-            f"{one.expected:.2f}",
-            *("" if value is None else f"{value:.2f}" for value in (one.keras, one.binary)),
-            one.verdict,
-            one.needs or one.problem,
+            check.net,
+            f"{check.expected:.2f}",
+            *("" if value is None else f"{value:.2f}" for value in (check.keras, check.binary)),
+            check.verdict,
+            check.needs or check.problem,
         )
-        for one in found
+        for check in checks
     )
     table = Table(columns=columns, rows=rows, numeric=frozenset(columns[1:4]))
-    rows_out = [{**msgspec.to_builtins(one), "verdict": one.verdict} for one in found]
+    rows_out = [{**msgspec.to_builtins(check), "verdict": check.verdict} for check in checks]
     return Output(
         tables=(table,), document={"schema": SCHEMA, "kind": "hpvm-test", "rows": rows_out}
     )
 
 
-def status(found: Sequence[TestedNet]) -> int:
-    """1 if one failed; 3 if nothing could be tested."""
-    verdicts = [one.verdict for one in found]
+def status(checks: Sequence[NetworkCheck]) -> int:
+    """Exit status: 1 if a network failed; 3 if none could be tested."""
+    verdicts = [check.verdict for check in checks]
     if "failed" in verdicts:
         return 1
     return 0 if "ok" in verdicts else 3

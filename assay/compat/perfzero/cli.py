@@ -1,4 +1,4 @@
-"""assay perfzero: what `python3 benchmark.py` was, flag by flag."""
+"""assay perfzero: the command line of PerfZero's benchmark.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.commands.bench.cli import print_trial
 from assay.compat.perfzero import options as perfzero
 from assay.compat.perfzero import run
 from assay.compat.perfzero.options import PerfZeroFlags, PerfZeroRequest
-from assay.compat.perfzero.run import Executed
+from assay.compat.perfzero.run import MethodRun
 from assay.core.options import Flag, StoreUrl
 from assay.platforms.cloud import tpu
 from assay.platforms.sinks import credentials
@@ -47,54 +47,54 @@ def _tpu(request: PerfZeroRequest) -> AbstractContextManager[dict[str, str]]:
 
 
 def _run(request: PerfZeroRequest, version: dict[str, str], debug: bool, store: StoreUrl) -> int:
-    prepared = run.prepare(request, lambda line: options.print_message(line))
+    setup = run.prepare(request, lambda line: options.print_message(line))
     if version:
-        prepared.site_package_info["tpu_version"] = dict(version)
+        setup.site_package_info["tpu_version"] = dict(version)
     handle_signals()
-    done: list[Executed] = []
-    missed: list[str] = []
+    runs: list[MethodRun] = []
+    warnings: list[str] = []
 
-    def missing(sentence: str) -> None:
-        missed.append(sentence)
+    def warn(sentence: str) -> None:
+        warnings.append(sentence)
         options.print_message(f"warning: {sentence}")
 
     try:
-        for executed in run.execute(request, prepared, os.environ, store, print_trial, missing):
-            done.append(executed)
-            _show(executed, debug)
+        for method_run in run.execute(request, setup, os.environ, store, print_trial, warn):
+            runs.append(method_run)
+            _print_run(method_run, debug)
     finally:
-        if done:
-            _blocks(prepared.seconds, done)
-    problems = bool(missed) or any(executed.problems for executed in done)
-    return status_of([executed.benched.result for executed in done]) or int(problems)
+        if runs:
+            _print_blocks(setup.seconds, runs)
+    problems = bool(warnings) or any(method_run.problems for method_run in runs)
+    return status_of([method_run.benched.result for method_run in runs]) or int(problems)
 
 
-def _show(executed: Executed, debug: bool) -> None:
-    benched = executed.benched
+def _print_run(method_run: MethodRun, debug: bool) -> None:
+    benched = method_run.benched
     if debug:
-        log = (executed.folder / "perfzero.log").read_text(errors="replace")
+        log = (method_run.folder / "perfzero.log").read_text(errors="replace")
         options.print_message(log.partition("Benchmark execution for ")[0].rstrip())
     options.print_message(*(f"note: {benched.method.name}: {note}" for note in benched.notes))
     if benched.result.reason:
         options.print_message(
             f"{benched.method.name}: {benched.result.status}: {benched.result.reason}"
         )
-    options.print_message(*(f"note: {problem}" for problem in executed.problems))
+    options.print_message(*(f"note: {problem}" for problem in method_run.problems))
     printing.put(f"Benchmark execution for {benched.method.name} completed with summary:")
-    printing.put_document(executed.summary)
+    printing.put_document(method_run.summary)
 
 
-def _blocks(seconds: dict[str, float], done: list[Executed]) -> None:
-    """The three blocks PerfZero ends with."""
+def _print_blocks(seconds: dict[str, float], runs: list[MethodRun]) -> None:
+    """Print the three blocks at the end of PerfZero's output."""
     times: dict[str, Any] = dict(seconds)
     successes: dict[str, dict[str, bool]] = {}
     folders: dict[str, dict[str, str]] = {}
-    for executed in done:
-        trial, name = f"trial_{executed.benched.trial}", executed.benched.method.name
-        times.setdefault(trial, {})[name] = executed.seconds
-        succeeded = executed.summary["benchmark_result"]["succeeded"]
+    for method_run in runs:
+        trial, name = f"trial_{method_run.benched.trial}", method_run.benched.method.name
+        times.setdefault(trial, {})[name] = method_run.seconds
+        succeeded = method_run.summary["benchmark_result"]["succeeded"]
         successes.setdefault(trial, {})[name] = succeeded
-        folders.setdefault(trial, {})[name] = str(executed.folder)
+        folders.setdefault(trial, {})[name] = str(method_run.folder)
     for heading, block in (
         ("Benchmark execution time in seconds by operation:", times),
         ("Benchmark success results:", successes),

@@ -1,4 +1,4 @@
-"""PerfZero's cloud_manager.py: its commands and flags in assay's words."""
+"""assay perfzero-cloud: the commands and flags of PerfZero's cloud_manager.py."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from assay.core.options import Argument, Flag
 from assay.platforms.cloud.provider import MachineRequest
 
 PROJECT = "google.com:tensorflow-performance"
-# What cloud_manager.py did on a new machine, by ssh. That it is done already is no failure.
+# Commands that cloud_manager.py runs on a new machine by ssh; they may be repeated.
 ON_MACHINE = (
     "test -d benchmarks || git clone https://github.com/tensorflow/benchmarks.git",
     'sudo usermod -a -G docker "$USER"',
 )
-TRIES, PAUSE = 12, 5.0  # seconds: a key takes a while to get there
+TRIES, PAUSE = 12, 5.0  # seconds: until a new key is on the machine
 _UNREACHED = 255  # ssh's own exit status
 _SSH = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=accept-new", "-o", "ConnectTimeout=30")
 COMMANDS = ("create", "start", "stop", "delete", "status", "list_all")
 
 
 def machine_name(username: str) -> str:
-    """As PerfZero named it."""
+    """The name PerfZero gives a machine."""
     return f"perfzero-dev-{(username or getpass.getuser()).lower()}"
 
 
@@ -50,7 +50,7 @@ def request(
         bool, Flag("Reach it by its internal address.", flags="--ssh-internal-ip")
     ] = False,
 ) -> MachineRequest:
-    """Of `create`. A bare name of an image is one of the project's own, as gcloud took it."""
+    """The request of `create`. A bare image name is an image of the project, as for gcloud."""
     machine = MachineRequest(
         name=machine_name(username),
         accelerator_count=accelerator_count,
@@ -63,33 +63,33 @@ def request(
     )
     if not image:
         return machine
-    whole = image if "/" in image else f"global/images/{image}"
-    return msgspec.structs.replace(machine, image=whole)
+    path = image if "/" in image else f"global/images/{image}"
+    return msgspec.structs.replace(machine, image=path)
 
 
 def check_command(command: str) -> str:
-    """PerfZero took any name in its module for a command, and then did nothing."""
+    """Raise for an unknown command; PerfZero silently did nothing."""
     if command not in COMMANDS:
         raise UsageError(f"'{command[:40]}' is no command.", hint=f"One of: {', '.join(COMMANDS)}.")
     return command
 
 
 def prepare(ssh: Sequence[str], say: Callable[[str], None]) -> None:
-    """PerfZero's repository onto a new machine, and its user into the group that may use docker."""
+    """Clone PerfZero's repository on a new machine and add its user to the docker group."""
     program, *rest = ssh
     for command in ON_MACHINE:
         say(f"on the machine: {command}")
         ended = _run([program, *_SSH, *rest, command])
         if ended.returncode:
-            told = (ended.stderr or ended.stdout).strip().splitlines() or ["it said nothing"]
+            lines = (ended.stderr or ended.stdout).strip().splitlines() or ["it said nothing"]
             raise ServiceUnavailableError(
-                f"The machine runs, but '{command}' failed on it: {told[-1][:200]}",
+                f"The machine runs, but '{command}' failed on it: {lines[-1][:200]}",
                 hint="Do it by hand there; the machine stays as it is.",
             )
 
 
 def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Tried again while the machine does not let us in."""
+    """Run ssh; retry while the machine refuses the connection."""
     for _ in range(TRIES):
         try:
             ended = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""PerfZero's benchmark.py: its 25 flags, unchanged, translated to assay's own benchmark runs."""
+"""The 25 flags of PerfZero's benchmark.py as a request for benchmark runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.platforms.sinks.upload import check_sinks
 
 
 class PerfZeroFlags(msgspec.Struct, frozen=True, kw_only=True):
-    """The flags, which PerfZero records in its summary; None: left out."""
+    """Flags of benchmark.py. The summary records them; None means not set."""
 
     use_cached_site_packages: Annotated[
         bool, Flag("Do not update repositories that are there.", read="truth")
@@ -86,7 +86,7 @@ class PerfZeroFlags(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _TPU_KEYS = ("name", "project", "zone", "size", "version")
-# PerfZero sent what was meant for these datasets to tables of its own
+# PerfZero redirects these datasets to its own tables
 _REDIRECTED = {
     "benchmark_results": "perfzero.benchmark_summary",
     "benchmark_results_dev": "perfzero_dev.benchmark_summary",
@@ -103,7 +103,7 @@ def set_flags(flags: PerfZeroFlags) -> dict[str, Any]:
 
 
 class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the flags ask for, checked."""
+    """The parsed and checked flags."""
 
     flags: PerfZeroFlags
     methods: tuple[str, ...]
@@ -113,11 +113,11 @@ class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
     downloads: tuple[Download, ...]
     hooks: tuple[str, ...]
     sinks: Sinks = Sinks()
-    tpu: TpuRequest | None = None  # to be made, and deleted at the end
+    tpu: TpuRequest | None = None  # to create, and to delete at the end
 
 
 def request(flags: PerfZeroFlags, timeout: str, python: str) -> PerfZeroRequest:
-    """Every mistake in the flags is found here, before anything is fetched or run."""
+    """Parse the flags; every usage error is raised here, before any download or run."""
     workspace = Path(flags.workspace).absolute()
     methods = tuple(name for text in flags.benchmark_methods for name in split(text))
     if not methods:
@@ -163,27 +163,27 @@ def _setting(flags: PerfZeroFlags, workspace: Path, timeout: float, python: str)
 
 
 def _tpu(text: str | None) -> str | None:
-    """The name of the TPU, which the class is told."""
+    """The name of the TPU, which is passed to the class."""
     if not text:
         return None
-    given = read_arguments(text, "--tpu_parameters")
-    lacks = [key for key in _TPU_KEYS if key not in given]
-    if lacks:
+    parameters = read_arguments(text, "--tpu_parameters")
+    missing = [key for key in _TPU_KEYS if key not in parameters]
+    if missing:
         raise UsageError(
-            f"--tpu_parameters lacks {', '.join(lacks)}.",
+            f"--tpu_parameters lacks {', '.join(missing)}.",
             hint=f"It takes {', '.join(_TPU_KEYS)}, version_id and using_prestarted_tpu.",
         )
-    return str(given["name"])
+    return str(parameters["name"])
 
 
 def _tpu_request(text: str | None) -> TpuRequest | None:
-    """None where there is no TPU, or one that runs already and keeps its version."""
-    given = read_arguments(text, "--tpu_parameters") if text else {}
-    started = str(given.get("using_prestarted_tpu", "")).lower() == "true"
-    version_id = str(given.get("version_id") or "")
-    if not given or (started and not version_id):
+    """None without a TPU, or with a running one whose version stays."""
+    parameters = read_arguments(text, "--tpu_parameters") if text else {}
+    started = str(parameters.get("using_prestarted_tpu", "")).lower() == "true"
+    version_id = str(parameters.get("version_id") or "")
+    if not parameters or (started and not version_id):
         return None
-    named = {key: str(given[key]) for key in _TPU_KEYS}
+    named = {key: str(parameters[key]) for key in _TPU_KEYS}
     return TpuRequest(**named, version_id=version_id, started=started)
 
 
@@ -200,7 +200,7 @@ def _check_amounts(flags: PerfZeroFlags, timeout: str) -> None:
 
 
 def _sinks(flags: PerfZeroFlags) -> Sinks:
-    """Where summaries and files go; a wrong place is refused before anything is run."""
+    """Targets of summaries and files, checked before any run."""
     project, table = flags.bigquery_project_name, flags.bigquery_dataset_table_name
     if bool(project) != bool(table):
         raise UsageError(
@@ -211,14 +211,14 @@ def _sinks(flags: PerfZeroFlags) -> Sinks:
         raise UsageError(f"--bigquery_dataset_table_name is {table}.", hint="It is dataset.table.")
     if table:
         table = _REDIRECTED.get(table.partition(".")[0], table)
-    found = Sinks(
+    sinks = Sinks(
         bigquery=f"{project}:{table}" if table else "",
         table="perfzero",
         objects=flags.output_gcs_url or "",
         key=flags.gcloud_key_file_url or "",
     )
-    check_sinks(found)
-    return found
+    check_sinks(sinks)
+    return sinks
 
 
 def _words(text: str | None) -> list[str]:

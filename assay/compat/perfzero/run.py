@@ -1,4 +1,4 @@
-"""PerfZero's flow: set up, run every method in every trial, write its files, call the hooks."""
+"""Steps of PerfZero: set up, run each method in each trial, write files, call the hooks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SayCallback = Callable[[str], None]
 _ID = re.compile(r"[\w.+:@=-]{1,200}", re.ASCII)
 HOOK_TIMEOUT = 600.0  # seconds
 
-# A hook runs in a process of its own: whatever it does, the summary is written and the run goes on.
+# A hook runs in its own process, so that it cannot stop the run.
 _HOOK = (
     "import sys; sys.path[:] = [*filter(None, sys.path), *sys.argv[3:], '']; "
     "import importlib, json; "
@@ -41,16 +41,16 @@ _HOOK = (
 )
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """What set-up found, and the seconds it took."""
+class SetupInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about repositories and the checkout, and the seconds of each setup step."""
 
     harness_info: dict[str, Any]
     site_package_info: dict[str, dict[str, Any]]
     seconds: dict[str, float]
 
 
-class Executed(NamedTuple):
-    """One method, once: its summary, and where its files are."""
+class MethodRun(NamedTuple):
+    """One run of one method: its summary and the folder of its files."""
 
     benched: BenchResult
     summary: dict[str, Any]
@@ -59,8 +59,8 @@ class Executed(NamedTuple):
     seconds: dict[str, float]
 
 
-def prepare(request: PerfZeroRequest, report: SayCallback) -> Prepared:
-    """Data first, then repositories, as PerfZero does it."""
+def prepare(request: PerfZeroRequest, report: SayCallback) -> SetupInfo:
+    """Download data, then check out repositories, as PerfZero does."""
     seconds: dict[str, float] = {}
     begun = time.monotonic()
     for download in request.downloads:
@@ -75,20 +75,20 @@ def prepare(request: PerfZeroRequest, report: SayCallback) -> Prepared:
         if info[repository.name].get("dirty"):
             report(f"{repository.folder} has edits: it is used as it is, and recorded as dirty")
     seconds["checkout_repository"] = time.monotonic() - begun
-    return Prepared(harness_info=_harness(), site_package_info=info, seconds=seconds)
+    return SetupInfo(harness_info=_harness(), site_package_info=info, seconds=seconds)
 
 
 def execute(
     request: PerfZeroRequest,
-    prepared: Prepared,
+    setup: SetupInfo,
     variables: Mapping[str, str],
     store: Home,
     progress: Callable[..., None],
-    missing: SayCallback,
-) -> Iterator[Executed]:
-    """Each method as it ends; `missing` is told of what names none, and the others are run."""
+    warn: SayCallback,
+) -> Iterator[MethodRun]:
+    """Yield each method as it ends; `warn` is called for names without a method."""
     outputs = _Outputs(request)
-    found = api.bench(
+    runs = api.bench(
         *request.methods,
         setting=request.setting,
         trials=request.flags.benchmark_num_trials,
@@ -96,41 +96,41 @@ def execute(
         store=store,
         progress=progress,
         outputs=outputs,
-        missing=missing,
+        missing=warn,
     )
-    for benched in found:
+    for benched in runs:
         begun = time.monotonic()
         folder = Path(benched.output_dir)
-        document = summary(benched, _execution(request, prepared, folder.name, variables))
+        document = summary(benched, _execution(request, setup, folder.name, variables))
         _write(folder, benched, document)
         problems = [p for hook in request.hooks if (p := _call(hook, folder, request))]
-        problems += _uploaded(document, folder, request, store)
+        problems += _upload(document, folder, request, store)
         seconds = {
             "class_initialization": benched.answer.initialization,
             "method_execution": benched.answer.execution,
             "log_upload": time.monotonic() - begun,
         }
-        yield Executed(benched, document, folder, problems, seconds)
+        yield MethodRun(benched, document, folder, problems, seconds)
 
 
 class _Outputs:
-    """`WORKSPACE/output/ID` for each method. A folder that was used before gets a number added."""
+    """Output folders `WORKSPACE/output/ID`, with a number added if the folder exists."""
 
     def __init__(self, request: PerfZeroRequest) -> None:
         self._root = request.workspace / "output"
-        self._id = _checked_id(request.flags.execution_id or "")
+        self._id = _check_id(request.flags.execution_id or "")
         self._scratch = (request.flags.scratch_gcs_url or "").rstrip("/")
 
     def __call__(self, case: Path) -> tuple[Path, str]:
         wanted = self._id or datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
         name, count = wanted, 1
-        while not self._made(name):
+        while not self._create(name):
             count += 1
             name = f"{wanted}-{count}"
         folder = self._root / name
         return folder, f"{self._scratch}/{name}" if self._scratch else str(folder)
 
-    def _made(self, name: str) -> bool:
+    def _create(self, name: str) -> bool:
         try:
             (self._root / name).mkdir(parents=True)
         except FileExistsError:
@@ -143,8 +143,8 @@ class _Outputs:
         return True
 
 
-def _checked_id(text: str) -> str:
-    """It names one folder in the workspace's output, never one elsewhere."""
+def _check_id(text: str) -> str:
+    """Raise if the id could name a folder outside the workspace's output."""
     if not text or (_ID.fullmatch(text) and text not in {".", ".."}):
         return text
     raise UsageError(
@@ -154,7 +154,7 @@ def _checked_id(text: str) -> str:
 
 
 def _execution(
-    request: PerfZeroRequest, prepared: Prepared, name: str, variables: Mapping[str, str]
+    request: PerfZeroRequest, setup: SetupInfo, name: str, variables: Mapping[str, str]
 ) -> Execution:
     flags = set_flags(request.flags)
     known = ("execution_label", "ml_framework_build_label", "platform_name", "system_name")
@@ -163,22 +163,22 @@ def _execution(
         tpu=request.setting.tpu is not None,
         env_vars=env_vars(variables),
         flags=safe_flags(flags),
-        harness_info=prepared.harness_info,
-        site_package_info=prepared.site_package_info,
+        harness_info=setup.harness_info,
+        site_package_info=setup.site_package_info,
         output_url=f"{request.sinks.objects.rstrip('/')}/{name}/" if request.sinks.objects else "",
         **{field: flags.get(field) for field in known},
     )
 
 
 def safe_flags(flags: Mapping[str, object]) -> dict[str, object]:
-    """Without passwords in URLs, and whatever else looks secret."""
+    """Flags with passwords and other secrets redacted."""
     return {
         name: safe_text(value) if isinstance(value, str) else value for name, value in flags.items()
     }
 
 
 def _write(folder: Path, benched: BenchResult, document: dict[str, Any]) -> None:
-    """PerfZero's three files, and assay's own result beside them."""
+    """Write PerfZero's three files and assay's result."""
     text = codec.encode(document, indent=2)
     write_atomic(folder / "perfzero_summary.json", text)
     write_atomic(folder / "result.json", codec.encode(benched.result))
@@ -195,13 +195,16 @@ def _write(folder: Path, benched: BenchResult, document: dict[str, Any]) -> None
 
 
 def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:
-    """What went wrong with a hook, or ""."""
+    """Call an upload hook; returns the problem, or ""."""
     python = request.setting.python or sys.executable
-    found = Path(python) / "bin" / "python" if Path(python).is_dir() else Path(python)
+    interpreter = Path(python) / "bin" / "python" if Path(python).is_dir() else Path(python)
     words = [hook, str(folder / "perfzero_summary.json"), *request.setting.python_path]
     try:
         done = subprocess.run(
-            [str(found), "-c", _HOOK, *words], capture_output=True, text=True, timeout=HOOK_TIMEOUT
+            [str(interpreter), "-c", _HOOK, *words],
+            capture_output=True,
+            text=True,
+            timeout=HOOK_TIMEOUT,
         )
     except subprocess.TimeoutExpired:
         return f"the upload method {hook} was not finished after {HOOK_TIMEOUT:g} s"
@@ -211,18 +214,18 @@ def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:
     return f"the upload method {hook} failed: {lines[-1]}"
 
 
-def _uploaded(
+def _upload(
     document: dict[str, Any], folder: Path, request: PerfZeroRequest, store: Home
 ) -> list[str]:
-    """What did not arrive, which `assay upload --pending` sends later."""
+    """Upload the summary; returns the failed uploads, which `assay upload --pending` retries."""
     if not (request.sinks.bigquery or request.sinks.objects):
         return []
     sent = upload.send_summary(document, folder, request.sinks, store)
-    return [one.line for one in sent.uploads if not one.arrived]
+    return [attempt.line for attempt in sent.uploads if not attempt.arrived]
 
 
 def _harness() -> dict[str, Any]:
-    """The checkout assay runs from; nothing where it is installed from a package."""
+    """The git checkout of assay; empty for an installed package."""
     folder = Path(assay.__file__).parent.parent
     if not (folder / ".git").exists():
         return {}
@@ -233,7 +236,7 @@ def _harness() -> dict[str, Any]:
 
 
 def _progress(report: SayCallback) -> Callable[[str, int, int | None], None]:
-    """A line for each tenth of a download."""
+    """Report each tenth of a download."""
     shown = -1
 
     def show(name: str, done: int, total: int | None) -> None:

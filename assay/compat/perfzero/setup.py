@@ -1,4 +1,4 @@
-"""PerfZero's setup.py: its ten flags, unchanged; an image is built or loaded, a drive made."""
+"""assay perfzero-setup: the ten flags of PerfZero's setup.py."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from assay.platforms.images import engines
 from assay.platforms.images.recipes import ImageRequest
 from assay.platforms.sinks import credentials
 
-TEMPLATE = "assay"  # in place of a Dockerfile of PerfZero's checkout, which is not here
+TEMPLATE = "assay"  # instead of a Dockerfile in PerfZero's checkout
 _NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of a folder in site-packages
 Say = Callable[[str], None]
 
 
 class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be set up; the fields are PerfZero's flags."""
+    """The flags of PerfZero's setup.py."""
 
     dockerfile_path: Annotated[str, Flag("A Dockerfile, an image as *.tar.gz, or '' for none.")] = (
         "assay"
@@ -56,7 +56,7 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def set_up(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> dict[str, float]:
-    """Everything the flags ask for; the seconds each part took, under PerfZero's names."""
+    """Set up what the flags request; returns seconds under PerfZero's names."""
     _check(request)
     seconds: dict[str, float] = {}
     for source, target in site_packages(request):
@@ -75,16 +75,16 @@ def set_up(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> dict[
 
 
 def specs(request: SetupRequest) -> tuple[str, ...]:
-    """PerfZero lost the semicolons, and so made one word of two packages."""
-    named = [request.tensorflow_pip_spec] if request.tensorflow_pip_spec else []
+    """Pip requirements. PerfZero dropped the semicolons and joined two packages into one word."""
+    tensorflow = [request.tensorflow_pip_spec] if request.tensorflow_pip_spec else []
     more = (request.extra_pip_specs or "").replace(";", " ").split()
-    return (*named, *more)
+    return (*tensorflow, *more)
 
 
 def site_packages(request: SetupRequest) -> list[tuple[Path, Path]]:
-    """Folders, and where `assay perfzero` finds them by --python_path."""
-    found = []
-    place = user_path(request.workspace).absolute() / "site-packages"
+    """Source folders and their targets, where --python_path of `assay perfzero` looks."""
+    copies = []
+    target = user_path(request.workspace).absolute() / "site-packages"
     for text in filter(None, (request.site_package_downloads or "").split(",")):
         folder, _, name = text.rpartition(":")
         if not _NAME.fullmatch(name) or not user_path(folder or ".missing").is_dir():
@@ -92,12 +92,12 @@ def site_packages(request: SetupRequest) -> list[tuple[Path, Path]]:
                 f"--site_package_downloads got '{text[:80]}'.",
                 hint="It takes FOLDER:NAME, by commas: a folder that is there, and its new name.",
             )
-        found.append((user_path(folder).absolute(), place / name))
-    return found
+        copies.append((user_path(folder).absolute(), target / name))
+    return copies
 
 
 def drive_commands(devices: list[str], place: str) -> list[list[str]]:
-    """What makes one drive of local disks: several as RAID 0, one as it is."""
+    """Commands that mount local disks as one drive: RAID 0 for several, else the disk."""
     disk = devices[0] if len(devices) == 1 else "/dev/md0"
     raid = ["mdadm", "--create", disk, "--level=0", f"--raid-devices={len(devices)}", *devices]
     return [
@@ -134,35 +134,35 @@ def _build(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
         else:
             say(f"{request.docker_tag}: {image.build_image(wanted, request.docker_tag, engine)}")
         return
-    given = (
+    build_args = (
         f"tensorflow_pip_spec={request.tensorflow_pip_spec or ''}",
         "local_tensorflow_pip_spec=EMPTY",
         f"extra_pip_specs={' '.join(specs(request)[1:])}",
         *request.extra_docker_build_args,
     )
-    chosen = engines.find(engine) if not dry_run else engine or "docker"
-    with tempfile.TemporaryDirectory() as spare:
-        folder = Path(spare)
+    program = engines.find(engine) if not dry_run else engine or "docker"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         (folder / "Dockerfile").write_bytes(user_path(path).read_bytes())
-        words = engines.build_words(chosen, request.docker_tag, folder, given, "Dockerfile")
+        words = engines.build_words(program, request.docker_tag, folder, build_args, "Dockerfile")
         say(" ".join(words)) if dry_run else engines.ask(words)
 
 
 def _load(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
     url = request.dockerfile_path
     archive = Path(request.workspace).absolute() / url.rpartition("/")[2]
-    chosen = engines.find(engine) if not dry_run else engine or "docker"
+    program = engines.find(engine) if not dry_run else engine or "docker"
     if dry_run:
-        say(f"{chosen} load -i {archive}")
+        say(f"{program} load -i {archive}")
         return
     local = Path(url).is_file()
     if not local:
         fetch_if_missing(Download(url=url, path=archive))
-    engines.load(chosen, Path(url) if local else archive)
+    engines.load(program, Path(url) if local else archive)
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Whole before the old copy goes."""
+    """Replace `target`; the old copy is removed after the new one is complete."""
     fresh = target.with_name(f".new-{target.name}")
     with explain_write_errors(target):
         if fresh.exists():
@@ -187,15 +187,17 @@ def _drive(place: str, dry_run: bool, say: Say) -> None:
 
 
 def _devices() -> list[str]:
-    """Whole NVMe disks that nothing is mounted from."""
+    """Unmounted NVMe disks, without partitions."""
     try:
         listed = engines.ask(["lsblk", "-n", "-p", "-l", "-o", "NAME,MOUNTPOINT"])
     except (FileNotFoundError, AssayError):
         return []
     used = {line.split()[0] for line in listed.splitlines() if len(line.split()) > 1}
     disks = [line.split()[0] for line in listed.splitlines() if "/dev/nvme" in line]
-    whole = [name for name in disks if not any(o != name and name.startswith(o) for o in disks)]
-    return [name for name in whole if not any(one.startswith(name) for one in used)]
+    whole_disks = [
+        name for name in disks if not any(o != name and name.startswith(o) for o in disks)
+    ]
+    return [name for name in whole_disks if not any(part.startswith(name) for part in used)]
 
 
 def _timed(work: Callable[[], Any]) -> float:

@@ -29,7 +29,7 @@ from assay.native import capture, files, reference
 from assay.native import expected as answers
 from assay.native.expected import ReferenceOutputs
 from assay.native.graph import Graph
-from assay.native.onnx.read import judged, read_onnx
+from assay.native.onnx.read import import_onnx, judged
 
 TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 
@@ -84,8 +84,8 @@ def capture_model(
                 f"{model} is a whole model, and takes no weights or parameters.",
                 hint="Leave them out.",
             )
-        graph = read_onnx(model)
-        return CapturedModel(graph, judged(model, graph))
+        imported = import_onnx(model)
+        return CapturedModel(imported.graph, judged(model, imported))
     if isinstance(model, str):
         return capture_by_name(model, weights, params)
     if weights or params:

@@ -33,7 +33,7 @@ def reference_outputs(model: Any, graph: Graph) -> ReferenceOutputs:
     return ReferenceOutputs(judge="Keras", inputs=items, outputs=tuple(map(np.asarray, outputs)))
 
 
-def supported() -> tuple[str, ...]:
+def supported_layers() -> tuple[str, ...]:
     """Names of the Keras layers that can be captured. Imports Keras."""
     from assay.native.capture._walk import names
 

@@ -15,7 +15,7 @@ def origin(tensor: Any) -> Any:
     return history.operation._inbound_nodes[history.node_index]
 
 
-def in_order(outputs: Sequence[Any], inputs: Sequence[Any]) -> Iterator[Any]:
+def topological_order(outputs: Sequence[Any], inputs: Sequence[Any]) -> Iterator[Any]:
     """Nodes in topological order; without recursion, for models of any depth."""
     known = {id(tensor) for tensor in inputs}
     waiting = list(reversed(outputs))
@@ -33,14 +33,14 @@ def in_order(outputs: Sequence[Any], inputs: Sequence[Any]) -> Iterator[Any]:
 
 def is_equal_trace(first: tuple[Sequence[Any], Sequence[Any]], second: tuple[Any, Any]) -> bool:
     """Whether two traces, each of inputs and outputs, have equal calls and constants."""
-    first_items, second_items = (list(_told(*trace)) for trace in (first, second))
+    first_items, second_items = (list(_trace_items(*trace)) for trace in (first, second))
     return len(first_items) == len(second_items) and all(map(_equal, first_items, second_items))
 
 
-def _told(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Any]:
+def _trace_items(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Any]:
     """Everything that determines the result, in order; a tensor is identified by its index."""
     numbers = {id(tensor): index for index, tensor in enumerate(inputs)}
-    for node in in_order(outputs, inputs):
+    for node in topological_order(outputs, inputs):
         operation = node.operation
         if isinstance(operation, keras.layers.Layer):
             yield operation

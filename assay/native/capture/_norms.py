@@ -30,10 +30,10 @@ def _normalization(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name
     steps = [("subtract", mean), ("divide", deviation)]
     if layer.invert:
         steps = [("multiply", deviation), ("add", mean)]
-    return by_known(builder, tensor, steps, name)
+    return apply_constants(builder, tensor, steps, name)
 
 
-def by_known(
+def apply_constants(
     builder: GraphBuilder, tensor: Tensor, steps: Sequence[tuple[Any, Array]], name: str
 ) -> Tensor:
     """Binary operations with constants, in order."""
@@ -51,7 +51,7 @@ def _axes(axis: Any, order: Order) -> tuple[int, ...]:
     return tuple(sorted(order.index(index - 1 if index >= 0 else index + rank) for index in axes))
 
 
-def _laid_weight(weight: Any, axis: Any, order: Order) -> Array:
+def _transpose_weight(weight: Any, axis: Any, order: Order) -> Array:
     """A weight over some axes, transposed to their order in the value."""
     axes = axis if isinstance(axis, list | tuple) else [axis]
     item_axes = [index - 1 if index >= 0 else index + len(order) for index in axes]
@@ -65,7 +65,7 @@ def _layer_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: s
     order = inputs[0].order
     weights = {"gamma": layer.gamma, "beta": layer.beta}
     constants = {
-        part: builder.constant(f"{name}/{part}", _laid_weight(variable, layer.axis, order))
+        part: builder.constant(f"{name}/{part}", _transpose_weight(variable, layer.axis, order))
         for part, variable in weights.items()
         if variable is not None
     }
@@ -80,7 +80,7 @@ def _layer_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: s
 
 def _rms_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     order = inputs[0].order
-    gamma = builder.constant(f"{name}/scale", _laid_weight(layer.scale, layer.axis, order))
+    gamma = builder.constant(f"{name}/scale", _transpose_weight(layer.scale, layer.axis, order))
     axes = _axes(layer.axis, order)
     op = ops.LayerNormOp(axes, gamma, epsilon=layer.epsilon, centered=False)
     return Tensor(builder.add(name, op, inputs[0].value), order)
@@ -109,13 +109,15 @@ def _group_norm(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: s
 
 
 def _layer_scale(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-    return by_known(builder, inputs[0], [("multiply", array(layer.gamma))], name)
+    return apply_constants(builder, inputs[0], [("multiply", array(layer.gamma))], name)
 
 
 def _custom_scale(builder: GraphBuilder, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     order = common_order(inputs)
     first, second = (Tensor(builder.reorder(tensor, order), order) for tensor in inputs)
-    scaled = by_known(builder, second, [("multiply", np.asarray(layer.scale))], f"{name}/scaled")
+    scaled = apply_constants(
+        builder, second, [("multiply", np.asarray(layer.scale))], f"{name}/scaled"
+    )
     return Tensor(builder.add(name, ops.BinaryOp("add"), first.value, scaled.value), order)
 
 

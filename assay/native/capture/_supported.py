@@ -75,7 +75,7 @@ def check_call(layer: Any, node: Any, name: str) -> None:
         unset = all(value is None for value in keras.tree.flatten(value))
         supported = isinstance(value, bool) and key in KEYWORDS.get(type(layer), ())
         if not unset and not supported and not (key == "training" and value is False):
-            raise unsupported(f"called with {key}={_shown(value)}", name, ("inputs alone",))
+            raise unsupported(f"called with {key}={_format_value(value)}", name, ("inputs alone",))
     for value in _arguments_of(layer, node, name):
         if not isinstance(value, keras.KerasTensor):
             what = f"called with a {type(value).__name__}"
@@ -109,7 +109,7 @@ def _arguments_of(layer: Any, node: Any, name: str) -> Sequence[Any]:
 def check_model(model: Any, name: str) -> None:
     """The model must not override Keras' call of its layers."""
     base = keras.Sequential if isinstance(model, keras.Sequential) else keras.src.models.Functional
-    if _own_method(model, base):
+    if _overrides_method(model, base):
         what = f"a {type(model).__name__} with a call of its own"
         raise unsupported(what, name, ("sequential and functional models",))
 
@@ -118,11 +118,15 @@ def check_custom(layer: Any, node: Any, name: str) -> None:
     """A custom layer may override only `call`, and is called with tensors alone."""
     for key, value in node.arguments.kwargs.items():
         if key == "training" and value not in (None, False):
-            raise unsupported(f"called with training={_shown(value)}", name, ("inputs alone",))
+            raise unsupported(
+                f"called with training={_format_value(value)}", name, ("inputs alone",)
+            )
     kwargs = {key: value for key, value in node.arguments.kwargs.items() if key != "training"}
     for value in keras.tree.flatten((node.arguments.args, kwargs)):
         if value is not None and not isinstance(value, keras.KerasTensor):
-            raise unsupported(f"called with {_shown(value)}", name, ("tensors of the model",))
+            raise unsupported(
+                f"called with {_format_value(value)}", name, ("tensors of the model",)
+            )
     for method in METHODS - {"call"}:
         holder = next((kind for kind in type(layer).__mro__ if method in vars(kind)), None)
         if holder is not None and not holder.__module__.startswith(("keras.", "torch.")):
@@ -134,7 +138,7 @@ def check_custom(layer: Any, node: Any, name: str) -> None:
 
 def check_layer(layer: Any, name: str) -> None:
     kind = type(layer).__name__
-    if _own_method(layer, type(layer)):
+    if _overrides_method(layer, type(layer)):
         raise unsupported(f"a {kind} with a call of its own", name, (kind,))
     if layer.dtype_policy.quantization_mode is not None:
         what = f"a {kind} quantized to {layer.dtype_policy.quantization_mode}"
@@ -151,11 +155,11 @@ def check_settings(layer: Any, name: str) -> None:
     for key, value in layer.get_config().items():
         idle = key in known or key.endswith(IDLE_ENDINGS)
         if not idle and value is not None and value is not False:
-            what = f"a {type(layer).__name__} with {key}={_shown(value)}"
+            what = f"a {type(layer).__name__} with {key}={_format_value(value)}"
             raise unsupported(what, name, tuple(sorted(known - IDLE)) or ("none",))
 
 
-def _own_method(layer: Any, base: type) -> bool:
+def _overrides_method(layer: Any, base: type) -> bool:
     kind = type(layer)
     return any(
         getattr(kind, method, None) is not getattr(base, method, None) or method in vars(layer)
@@ -163,6 +167,6 @@ def _own_method(layer: Any, base: type) -> bool:
     )
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = f"a {type(value).__name__}" if isinstance(value, keras.KerasTensor) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 from assay.native.capture import _attention, _images, _layers, _norms, _operators, unsupported
 from assay.native.capture._custom_layers import as_symbolic, is_custom, trace_layer
 from assay.native.capture._layers import Handler
-from assay.native.capture._nodes import in_order, origin
+from assay.native.capture._nodes import origin, topological_order
 from assay.native.capture._supported import (
     KEYWORDS,
     check_call,
@@ -134,7 +134,7 @@ def _input(builder: GraphBuilder, tensor: Any, single: bool, layout: Layout) -> 
 
 def _walk(builder: GraphBuilder, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:
     known = {id(tensor): value for tensor, value in zip(model.inputs, inputs, strict=True)}
-    for node in in_order(model.outputs, model.inputs):
+    for node in topological_order(model.outputs, model.inputs):
         if node.is_input:
             raise unsupported("reading a tensor of another call", f"{path}…", ("its inputs",))
         layer_inputs = [known[id(tensor)] for tensor in node.input_tensors]
@@ -158,7 +158,7 @@ def _layer(
             op_name = re.sub(r"_\d+$", "", name) if path else name
             return _operation(builder, layer, node, inputs, op_name)
         if type(layer) not in HANDLERS and is_custom(layer):
-            return _own(builder, layer, node, inputs, name)
+            return _custom_layer(builder, layer, node, inputs, name)
         return [_by_handler(builder, layer, node, inputs, name)]
     except ShapeError as error:
         raise UsageError(
@@ -183,7 +183,7 @@ def _by_handler(
     return output
 
 
-def _own(
+def _custom_layer(
     builder: GraphBuilder, layer: Any, node: Any, inputs: list[Tensor], name: str
 ) -> list[Tensor]:
     """A custom layer, by the operations of its call."""

@@ -11,7 +11,7 @@ import numpy as np
 from assay.native import ops
 from assay.native.graph import Array, Shape
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import Importing, item_axis, refused
+from assay.native.onnx.read import Importing, refused
 
 
 def _weight(model: Importing, node: OnnxOp, which: int) -> Array | None:
@@ -153,6 +153,8 @@ def _global(kind: Any) -> Callable[[Importing, OnnxOp], str]:
 
 
 def _gemm(model: Importing, node: OnnxOp) -> str:
+    if not model.batched:
+        return _gemm_of_matrices(model, node)
     weight, bias = _weight(model, node, 1), _weight(model, node, 2)
     assert weight is not None
     if node.attributes.get("transA", 0):
@@ -168,6 +170,27 @@ def _gemm(model: Importing, node: OnnxOp) -> str:
     return model.add(node, op, model.values[node.inputs[0]])
 
 
+def _gemm_of_matrices(model: Importing, node: OnnxOp) -> str:
+    first, second = (
+        model.add(node, ops.TransposeOp((1, 0)), value) if node.attributes.get(name, 0) else value
+        for name, value in zip(("transA", "transB"), model.pair(node, node.inputs[:2]), strict=True)
+    )
+    value = model.add(node, ops.MatMulOp(), first, second)
+    value = _scaled(model, node, value, node.attributes.get("alpha", 1.0))
+    if len(node.inputs) < 3 or not node.inputs[2]:
+        return value
+    (bias,) = model.pair(node, node.inputs[2:])
+    bias = _scaled(model, node, bias, node.attributes.get("beta", 1.0))
+    return model.add(node, ops.BinaryOp("add"), value, model.with_rank(node, bias, 2))
+
+
+def _scaled(model: Importing, node: OnnxOp, value: str, factor: float) -> str:
+    if factor == 1:
+        return value
+    number = model.fixed(node, factor, len(model.shape(value)))
+    return model.add(node, ops.BinaryOp("multiply"), value, number)
+
+
 def _matmul(model: Importing, node: OnnxOp) -> str:
     first, second = node.inputs
     if second in model.known and model.known[second].ndim < 3:
@@ -175,18 +198,31 @@ def _matmul(model: Importing, node: OnnxOp) -> str:
         op = ops.DenseOp(_held(model, node, "weight", np.atleast_2d(weight.T)))
         value = model.add(node, op, model.values[first])
         return _without_axis(model, node, value, -1) if weight.ndim == 1 else value
+    if not model.batched:
+        return _product(model, node)
     value = model.add(node, ops.MatMulOp(), *model.pair(node, node.inputs))
     vector = first in model.known and model.known[first].ndim == 1
     return _without_axis(model, node, value, -2) if vector else value
+
+
+def _product(model: Importing, node: OnnxOp) -> str:
+    """Of values whose ranks may differ, as numpy's."""
+    first, second = (model.pair(node, [name])[0] for name in node.inputs)
+    vectors = [len(model.shape(value)) == 1 for value in (first, second)]
+    if vectors[1]:
+        second = model.add(node, ops.ReshapeOp((*model.shape(second), 1)), second)
+    rank = max(2, len(model.shape(first)), len(model.shape(second)))
+    both = (model.with_rank(node, value, rank) for value in (first, second))
+    value = model.add(node, ops.MatMulOp(), *both)
+    value = _without_axis(model, node, value, -2) if vectors[0] else value
+    return _without_axis(model, node, value, -1) if vectors[1] else value
 
 
 def _without_axis(model: Importing, node: OnnxOp, value: str, axis: int) -> str:
     """Without the axis of size 1 that a vector has as a matrix."""
     shape = list(model.shape(value))
     del shape[axis]
-    if not shape:
-        raise refused(node, "it leaves no axis but the batch")
-    return model.add(node, ops.ReshapeOp(tuple(shape)), value)
+    return model.item(node, value, tuple(shape))
 
 
 def _batch_norm(model: Importing, node: OnnxOp) -> str:
@@ -205,7 +241,7 @@ def _batch_norm(model: Importing, node: OnnxOp) -> str:
 def _layer_norm(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     shape = model.shape(value)
-    first = item_axis(node, node.attributes.get("axis", -1), len(shape))
+    first = model.item_axis(node, node.attributes.get("axis", -1), len(shape))
     sizes = shape[first:]
     held = [_weight(model, node, which) for which in (1, 2)]
     gamma, beta = (
@@ -260,9 +296,13 @@ def _local_norm(model: Importing, node: OnnxOp) -> str:
 
 def _flatten(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
-    if node.attributes.get("axis", 1) != 1:
+    shape, axis = model.shape(value), node.attributes.get("axis", 1)
+    if not model.batched:
+        axis = axis + len(shape) if axis < 0 else axis
+        return model.item(node, value, (math.prod(shape[:axis]), math.prod(shape[axis:])))
+    if axis not in (1, -len(shape)):
         raise refused(node, "it joins the batch with other axes")
-    return model.add(node, ops.ReshapeOp((math.prod(model.shape(value)),)), value)
+    return model.add(node, ops.ReshapeOp((math.prod(shape),)), value)
 
 
 HANDLERS: dict[str, Callable[[Importing, OnnxOp], str]] = {

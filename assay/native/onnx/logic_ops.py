@@ -10,7 +10,7 @@ import numpy as np
 from assay.native import ops
 from assay.native.onnx.integers import BOOL
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import Importing, item_axis, refused
+from assay.native.onnx.read import Importing, refused
 
 Handler = Callable[[Importing, OnnxOp], str]
 
@@ -59,7 +59,7 @@ def _running_sum(model: Importing, node: OnnxOp) -> str:
     """A product with a triangle of ones: exact for integers, and only for those."""
     name = node.inputs[0]
     shape = model.shape(model.values[name])
-    axis = item_axis(node, int(model.weight(node, 1).item()), len(shape))
+    axis = model.item_axis(node, int(model.weight(node, 1).item()), len(shape))
     if name not in model.integers or axis != len(shape) - 1:
         raise refused(node, "only integers can be added up, along the last axis")
     exclusive = int(node.attributes.get("exclusive", 0))

@@ -29,7 +29,11 @@ _FLOATS, _WHOLE32, _WHOLE64, _DOUBLES, _UNSIGNED64 = 4, 5, 7, 10, 11
 class OnnxValue(msgspec.Struct, frozen=True):
     name: str
     dtype: int
-    shape: tuple[int, ...]  # 0: not known
+    shape: tuple[int, ...] | None  # None: not known; 0: not known, or empty
+
+    @property
+    def text(self) -> str:
+        return f"{self.shape}, where 0 is not known" if self.shape is not None else "unknown"
 
 
 class OnnxOp(msgspec.Struct, frozen=True):
@@ -192,9 +196,9 @@ def unsupported_file(sentence: str) -> UsageError:
 def _value(data: bytes) -> OnnxValue:
     parts = _grouped(data)
     tensor = _grouped(_last(_grouped(_last(parts, 2, b"")), 1, b""))
-    dims = _grouped(_last(tensor, 2, b"")).get(1, [])
+    dims = _grouped(_last(tensor, 2, b"")).get(1, []) if 2 in tensor else None
     return OnnxValue(
         name=_text(parts, 1),
         dtype=_last(tensor, 1, 0),
-        shape=tuple(_last(_grouped(dim), 1, 0) for dim in dims),
+        shape=None if dims is None else tuple(_last(_grouped(dim), 1, 0) for dim in dims),
     )

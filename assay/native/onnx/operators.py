@@ -11,10 +11,11 @@ import numpy as np
 from assay.native import ops
 from assay.native.onnx import layer_ops, logic_ops, shape_ops
 from assay.native.onnx.batch_axis import batch_first
+from assay.native.onnx.by_item import BY_ITEM, by_item
 from assay.native.onnx.constant_folding import folded
 from assay.native.onnx.integers import note_integers
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import FIRST, Importing, item_axes, item_axis, refused
+from assay.native.onnx.read import FIRST, Importing, refused
 from assay.native.onnx.reshape import file_shape, in_order
 from assay.native.onnx.table import OPERATORS, unsupported
 
@@ -54,17 +55,23 @@ def _add(model: Importing, node: OnnxOp) -> None:
 
 def _computed(model: Importing, node: OnnxOp) -> None:
     for name in node.outputs[1:]:
-        if node.kind != "Split" and name in model.used:
+        if node.kind not in ("Split", *FURTHER) and name in model.used:
             raise refused(node, f"its further output '{name}' is not computed")
     note_integers(model, node)
-    node = in_order(model, node)
-    if node.kind != "Reshape":
-        node, place = batch_first(model, node)
-        model.places |= {} if place == FIRST else dict.fromkeys(node.outputs, place)
+    if model.batched:
+        node = in_order(model, node)
+        if node.kind != "Reshape":
+            node, place = batch_first(model, node)
+            model.places |= {} if place == FIRST else dict.fromkeys(node.outputs, place)
     if node.kind == "Split":
         shape_ops.split(model, node)
+    elif node.kind in BY_ITEM and not model.batched:
+        model.values[node.outputs[0]] = by_item(model, node, HANDLERS[node.kind])
     else:
         model.values[node.outputs[0]] = HANDLERS[node.kind](model, node)
+
+
+FURTHER: tuple[str, ...] = ()
 
 
 def _shape(model: Importing, node: OnnxOp) -> None:
@@ -223,7 +230,7 @@ def _softmax(model: Importing, node: OnnxOp) -> str:
     """Before opset 13, over all axes from the given one on, as one."""
     value = model.values[node.inputs[0]]
     shape, old = model.shape(value), node.opset < 13
-    axis = item_axis(node, node.attributes.get("axis", 1 if old else -1), len(shape))
+    axis = model.item_axis(node, node.attributes.get("axis", 1 if old else -1), len(shape))
     if not old or axis == len(shape) - 1:
         return model.add(node, ops.SoftmaxOp(axis), value)
     joined = (*shape[:axis], int(np.prod(shape[axis:])))
@@ -236,7 +243,7 @@ def _log_softmax(model: Importing, node: OnnxOp) -> str:
     """x - max - log(sum(exp(x - max))): the logarithm of a softmax is -inf where that is 0."""
     value = model.values[node.inputs[0]]
     shape, old = model.shape(value), node.opset < 13
-    axis = item_axis(node, node.attributes.get("axis", 1 if old else -1), len(shape))
+    axis = model.item_axis(node, node.attributes.get("axis", 1 if old else -1), len(shape))
     joined = (*shape[:axis], int(np.prod(shape[axis:]))) if old else shape
     value = model.add(node, ops.ReshapeOp(joined), value) if joined != shape else value
     largest = model.add(node, ops.ReduceOp("max", (axis,)), value)
@@ -253,10 +260,12 @@ def _reduced_axes(model: Importing, node: OnnxOp, rank: int) -> tuple[int, ...]:
     if numbers is None and len(node.inputs) > 1 and node.inputs[1]:
         numbers = model.weight(node, 1).tolist()
     if not numbers and node.attributes.get("noop_with_empty_axes", 0):
-        raise refused(node, "it reduces no axis")
-    if not numbers:
+        return ()
+    if not numbers and model.batched:
         raise refused(node, "it is over all axes, the batch among them")
-    return item_axes(node, numbers, rank)
+    if not numbers:
+        return tuple(range(rank))
+    return model.item_axes(node, numbers, rank)
 
 
 def _reduce(kind: Any, before: Any = "", after: Any = "") -> Handler:
@@ -265,15 +274,13 @@ def _reduce(kind: Any, before: Any = "", after: Any = "") -> Handler:
         axes = _reduced_axes(model, node, len(model.shape(value)))
         if before:
             value = model.add(node, ops.ActivationOp(before), value)
-        value = model.add(node, ops.ReduceOp(kind, axes), value)
+        value = model.add(node, ops.ReduceOp(kind, axes), value) if axes else value
         if after:
             value = model.add(node, ops.ActivationOp(after), value)
         if node.attributes.get("keepdims", 1):
             return value
         shape = tuple(n for axis, n in enumerate(model.shape(value)) if axis not in axes)
-        if not shape:
-            raise refused(node, "it leaves no axis but the batch")
-        return model.add(node, ops.ReshapeOp(shape), value)
+        return model.item(node, value, shape)
 
     return add
 

@@ -24,7 +24,7 @@ from assay.native.onnx.model import (
     read_model,
     type_name,
 )
-from assay.native.ops import Op
+from assay.native.ops import Op, ReshapeOp
 from assay.native.passes.pipeline import eliminate_dead_code
 from assay.native.shapes import ShapeError
 
@@ -34,22 +34,26 @@ if TYPE_CHECKING:
 _FLOAT, _OTHER_FLOATS = 1, {10, 11}  # of TensorProto.DataType; float16 and float64
 
 
-def read_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> Graph:
-    """The graph of an ONNX file, whose first axes are batches.
-
-    `shapes` are those of items, by the names of inputs, where the file leaves sizes open.
+def read_onnx(path: str | Path) -> Graph:
+    """The graph of an ONNX file.
 
     >>> read_onnx("resnet18.onnx").inputs
     (Value(name='input', shape=(3, 224, 224), layout='channels_first', dtype='float32'),)
     """
-    return Importing(read_model(path), shapes or {}).graph()
+    return import_onnx(path).graph
+
+
+def import_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> ImportedModel:
+    """`shapes` are those of the inputs by name, with the batch, where the file leaves them open."""
+    return import_model(read_model(path), shapes)
 
 
 class ImportedModel(msgspec.Struct, frozen=True):
     """The graph of an ONNX file, and how its inputs and outputs relate to those of the file."""
 
     graph: Graph
-    batched: bool = True  # False: the file has no batch; an item of the graph is a whole input
+    dtypes: tuple[str, ...]  # of the file's outputs, whose values are float32 here
+    batched: bool = True  # False: the first axes are no batch; an item is a whole input
 
     def batches(self, arrays: Sequence[Array]) -> list[Array]:
         """Inputs of the file as those of the graph."""
@@ -57,11 +61,34 @@ class ImportedModel(msgspec.Struct, frozen=True):
 
     def in_file_shape(self, outputs: Sequence[Array]) -> list[Array]:
         """Outputs of the graph as those of the file."""
-        return [output if self.batched else output[0] for output in outputs]
+        return [
+            np.asarray(output if self.batched else output[0], dtype)
+            for output, dtype in zip(outputs, self.dtypes, strict=False)
+        ]
 
 
 def import_model(model: OnnxModel, shapes: Mapping[str, Shape] | None = None) -> ImportedModel:
-    return ImportedModel(Importing(model, shapes or {}).graph())
+    """The first axes are the batch, if the model computes item by item, else whole inputs are."""
+    shapes = shapes or {}
+    try:
+        return _imported(model, shapes, batched=True)
+    except UsageError as error:
+        sizes = {value.name: shapes.get(value.name, value.shape) for value in model.inputs}
+        if any(shape is None or 0 in shape for shape in sizes.values()):
+            raise
+        first = error
+    try:
+        return _imported(model, shapes, batched=False)
+    except UsageError as error:
+        raise error from first
+
+
+def _imported(model: OnnxModel, shapes: Mapping[str, Shape], batched: bool) -> ImportedModel:
+    importing = Importing(model, shapes, batched)
+    graph = importing.graph()
+    dtypes = (importing.integers.get(value.name) for value in model.outputs)
+    names = tuple(type_name(each.type) if each else "float32" for each in dtypes)
+    return ImportedModel(graph, names, batched)
 
 
 class BatchPlace(msgspec.Struct, frozen=True):
@@ -77,8 +104,9 @@ FIRST = BatchPlace()
 class Importing:
     """Values of the file so far: those that are computed, and those that are known."""
 
-    def __init__(self, model: OnnxModel, shapes: Mapping[str, Shape]) -> None:
+    def __init__(self, model: OnnxModel, shapes: Mapping[str, Shape], batched: bool = True) -> None:
         self.model, self.building, self._shapes = model, GraphBuilder(), shapes
+        self.batched = batched  # False: an item of the graph is all of what the file has
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
         self.integers: dict[str, Integers] = {}  # of those values that are, or true and false
@@ -90,6 +118,8 @@ class Importing:
     def graph(self) -> Graph:
         from assay.native.onnx.operators import add_operator
 
+        if not self.model.inputs:
+            raise _unfit("The file has no inputs.")
         for value in self.model.inputs:
             self._input(value)
         for node in self.model.nodes:
@@ -109,17 +139,10 @@ class Importing:
                 f"The input '{value.name}' is of type {type_name(value.dtype)}; "
                 f"supported: {supported}."
             )
-        batch, *sizes = value.shape or (0,)
-        shape = self._shapes.get(value.name, tuple(sizes))
-        if not shape or 0 in shape:
-            raise _unfit(
-                f"The input '{value.name}' is of shape {value.shape or '()'}, where 0 is not known."
-            )
-        if batch and self.batch and batch != self.batch:
-            raise _unfit(
-                f"The input '{value.name}' has a batch of {batch}, and another one of {self.batch}."
-            )
-        self.batch = self.batch or batch
+        shape = self._shapes.get(value.name, value.shape)
+        shape = self._item_shape(value, shape) if self.batched else shape
+        if shape is None or 0 in shape:
+            raise _unfit(f"The input '{value.name}' is of shape {value.text}.")
         layout: Any = "channels_first" if len(shape) == 3 and value.dtype == _FLOAT else ""
         dtype: Any = "float32" if value.dtype == _FLOAT else "int32"
         tensor = self.building.add_input(value.name, shape, layout, dtype)
@@ -127,14 +150,25 @@ class Importing:
         if integers := integers_of(value.dtype):
             self.integers[value.name] = integers
 
+    def _item_shape(self, value: OnnxValue, shape: Shape | None) -> Shape:
+        if not shape or 0 in shape[1:] or not shape[1:]:
+            raise _unfit(f"The input '{value.name}' is of shape {value.text}.")
+        batch = (value.shape or (0,))[0]
+        if batch and self.batch and batch != self.batch:
+            raise _unfit(
+                f"The input '{value.name}' has a batch of {batch}, and another one of {self.batch}."
+            )
+        self.batch = self.batch or batch
+        return shape[1:]
+
     def _output(self, value: OnnxValue) -> str:
         if value.name in self.known:
-            raise _unfit(f"The output '{value.name}' does not depend on the inputs.")
+            return self._constant_output(value)
         if value.name not in self.values:
             raise _unfit(f"The output '{value.name}' is not computed.")
-        if value.name in self.integers:
+        if value.name in self.integers and not self.integers[value.name].exact:
             kind = type_name(self.integers[value.name].type)
-            raise _unfit(f"The output '{value.name}' is of type {kind}, not float32.")
+            raise _unfit(f"The output '{value.name}' is of type {kind}, and may exceed 16777216.")
         if value.name in self.places:
             made = next(node for node in self.model.nodes if value.name in node.outputs)
             place = self.places[value.name]
@@ -142,12 +176,34 @@ class Importing:
             raise refused(made, f"the batch of the output '{value.name}' is {where}")
         return self.values[value.name]
 
+    def _constant_output(self, value: OnnxValue) -> str:
+        from assay.native.onnx.integers import operand
+
+        numbers, integers = self.known[value.name], operand(self, value.name)
+        if self.batched or not numbers.size:
+            raise _unfit(f"The output '{value.name}' does not depend on the inputs.")
+        if not (integers.exact if integers else numbers.dtype == np.float32):
+            raise _unfit(f"The output '{value.name}' of {numbers.dtype} is not exact in float32.")
+        if integers:
+            self.integers[value.name] = integers
+        return self.building.add_constant(value.name, numbers, tuple(range(numbers.ndim)))
+
     def shape(self, value: str) -> Shape:
         """Of one item of a value of the graph."""
         return self.building.shapes[value]
 
     def add(self, node: OnnxOp, op: Op, *values: str) -> str:
         return self.building.add(node.name or node.outputs[0], op, *values)
+
+    def item_axis(self, node: OnnxOp, axis: int, rank: int) -> int:
+        """Of an item of `rank` axes, from one that counts the batch."""
+        position = axis - self.batched if axis >= 0 else axis + rank
+        if not 0 <= position < rank:
+            raise refused(node, f"axis {axis} is the batch, or does not exist")
+        return position
+
+    def item_axes(self, node: OnnxOp, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+        return tuple(sorted(self.item_axis(node, int(axis), rank) for axis in axes))
 
     def weight(self, node: OnnxOp, number: int) -> Array:
         """An input that has to be known."""
@@ -157,15 +213,30 @@ class Importing:
         return self.known[name]
 
     def pair(self, node: OnnxOp, names: Sequence[str]) -> list[str]:
-        """Two operands of one rank, of which one may be known."""
-        ranks = {len(self.shape(self.values[name])) for name in names if name in self.values}
-        if len(ranks) > 1:
+        """Operands of one rank, which may be computed or known."""
+        ranks = [len(self.shape(self.values[name])) for name in names if name in self.values]
+        if self.batched and len(set(ranks)) > 1:
             raise refused(node, "its inputs have different numbers of axes")
-        (rank,) = ranks
+        known = [] if self.batched else [self.known[n].ndim for n in names if n in self.known]
+        rank = max(ranks + known)
         return [
-            self.values[name] if name in self.values else self.fixed(node, self.known[name], rank)
+            self.with_rank(node, self.values[name], rank)
+            if name in self.values
+            else self.fixed(node, self.known[name], rank)
             for name in names
         ]
+
+    def item(self, node: OnnxOp, value: str, shape: Shape) -> str:
+        """The value in another shape, which has an axis beside the batch."""
+        if self.batched and not shape:
+            raise refused(node, "it leaves no axis but the batch")
+        return value if self.shape(value) == shape else self.add(node, ReshapeOp(shape), value)
+
+    def with_rank(self, node: OnnxOp, value: str, rank: int) -> str:
+        """With leading axes of size 1."""
+        shape = self.shape(value)
+        wide = (1,) * (rank - len(shape)) + shape
+        return value if wide == shape else self.add(node, ReshapeOp(wide), value)
 
     def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:
         """Known numbers as a value of so many axes. One of the batch may stand before them: of size
@@ -190,40 +261,25 @@ def refused(node: OnnxOp, why: str) -> UsageError:
     )
 
 
-def item_axis(node: OnnxOp, axis: int, rank: int) -> int:
-    """Of an item of `rank` axes, from one that counts the batch."""
-    found = axis - 1 if axis >= 0 else axis + rank
-    if not 0 <= found < rank:
-        raise refused(node, f"axis {axis} is the batch, or is not there")
-    return found
-
-
-def item_axes(node: OnnxOp, axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    return tuple(sorted(item_axis(node, int(axis), rank) for axis in axes))
-
-
 def _unfit(what: str) -> UsageError:
     return UsageError(what, hint="Only the batch may be open, and items are float32 or integers.")
 
 
-def judged(path: str | Path, graph: Graph) -> ReferenceOutputs:
+def judged(path: str | Path, imported: ImportedModel) -> ReferenceOutputs:
     """By the numpy reference where ONNX Runtime is not here: it knows the graph, not the file."""
     if not importlib.util.find_spec("onnxruntime"):
-        return expected.sample_reference(graph)
+        return expected.sample_reference(imported.graph)
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-    errors = tuple(
-        each
-        for each in vars(state).values()
-        if isinstance(each, type) and issubclass(each, Exception)
-    )
-    items = expected.sample_items(graph)
+    classes = (each for each in vars(state).values() if isinstance(each, type))
+    errors = tuple(each for each in classes if issubclass(each, Exception))
+    items = expected.sample_items(imported.graph)
     try:
         session = onnxruntime.InferenceSession(
             str(Path(path).expanduser()), providers=["CPUExecutionProvider"]
         )
-        outputs = _session_outputs(session, graph, items)
+        outputs = _session_outputs(session, imported, items)
     except errors as error:
         raise UsageError(
             f"ONNX Runtime cannot run {path}: {' '.join(str(error).split())}",
@@ -232,21 +288,26 @@ def judged(path: str | Path, graph: Graph) -> ReferenceOutputs:
     return ReferenceOutputs(judge="ONNX Runtime", inputs=items, outputs=outputs)
 
 
-def _session_outputs(session: Any, graph: Graph, items: Sequence[Array]) -> tuple[Array, ...]:
-    kinds = {
-        each.name: each.type.removeprefix("tensor(").rstrip(")") for each in session.get_inputs()
-    }
+def _session_outputs(
+    session: Any, imported: ImportedModel, items: Sequence[Array]
+) -> tuple[Array, ...]:
+    types = {each.name: each.type for each in session.get_inputs()}  # as tensor(int64)
     arrays = {
-        value.name: array.astype(kinds[value.name].replace("float", "float32"))
-        for value, array in zip(graph.inputs, items, strict=True)
+        value.name: array.astype(types[value.name][len("tensor(") : -1].replace("float", "f4"))
+        for value, array in zip(imported.graph.inputs, items, strict=True)
     }
+    if not imported.batched:
+        rows = range(expected.ITEMS)
+        parts = [session.run(None, {n: array[row] for n, array in arrays.items()}) for row in rows]
+        return tuple(np.stack(each).astype(np.float32) for each in zip(*parts, strict=True))
     fixed = session.get_inputs()[0].shape[0]
     size = fixed if isinstance(fixed, int) else expected.ITEMS
     parts = [
         session.run(None, {name: _batch(array, at, size) for name, array in arrays.items()})
         for at in range(0, expected.ITEMS, size)
     ]
-    return tuple(np.concatenate(each)[: expected.ITEMS] for each in zip(*parts, strict=True))
+    outputs = (np.concatenate(each)[: expected.ITEMS] for each in zip(*parts, strict=True))
+    return tuple(output.astype(np.float32) for output in outputs)
 
 
 def _batch(array: Array, first: int, size: int) -> Array:

@@ -22,6 +22,8 @@ def reshaped(model: Importing, node: OnnxOp, told: list[int]) -> str:
     """Item by item, or with an axis that joins the batch with those after it."""
     name = node.inputs[0]
     value = model.values[name]
+    if not model.batched:
+        return _reshaped_whole(model, node, told)
     whole, before = model.shape(value), model.places.get(name, FIRST).axis
     sizes = _sizes(node, told, file_shape(model, name))
     first, *shape = sizes[before:] or [0]
@@ -36,6 +38,15 @@ def reshaped(model: Importing, node: OnnxOp, told: list[int]) -> str:
     if before or each > 1:
         model.places[node.outputs[0]] = BatchPlace(before, each > 1)
     return model.add(node, ops.ReshapeOp(made), value)
+
+
+def _reshaped_whole(model: Importing, node: OnnxOp, sizes: list[int]) -> str:
+    value = model.values[node.inputs[0]]
+    whole = model.shape(value)
+    sizes = _sizes(node, sizes, whole)
+    rest = math.prod(size for size in sizes if size != -1)
+    fill = math.prod(whole) // rest if rest else 0
+    return model.item(node, value, tuple(fill if size == -1 else size for size in sizes))
 
 
 def in_order(model: Importing, node: OnnxOp) -> OnnxOp:
@@ -56,6 +67,8 @@ def in_order(model: Importing, node: OnnxOp) -> OnnxOp:
 
 def file_shape(model: Importing, name: str) -> Shape:
     """Of a value as the file has it, with BATCH for how many items there are."""
+    if not model.batched:
+        return model.shape(model.values[name])
     shape, place = model.shape(model.values[name]), model.places.get(name, FIRST)
     before, after = shape[: place.axis], shape[place.axis :]
     if place.joined:

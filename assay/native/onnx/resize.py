@@ -76,18 +76,20 @@ class _Axis(msgspec.Struct, frozen=True):
 
 def resize(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
-    shape = (model.batch or BATCH, *model.shape(value))
+    shape = model.shape(value)
+    shape = (model.batch or BATCH, *shape) if model.batched else shape
     if any(name and name not in model.known for name in node.inputs[1:]):
         raise refused(node, "its sizes are computed")
     numbers = [model.known.get(name) for name in node.inputs[1:]]
     axes = _axes(node, shape, numbers)
     if isinstance(axes, str):
         raise refused(node, axes)
-    if axes[0].old != axes[0].new:
+    if model.batched and axes[0].old != axes[0].new:
         raise refused(node, "it resizes the batch")
+    axes = axes[model.batched :]
     if (scale := _repeats(axes)) is not None:
         return model.add(node, ops.UpsampleOp(scale), value)
-    for number, axis in reversed(list(enumerate(axes[1:]))):
+    for number, axis in reversed(list(enumerate(axes))):
         if axis.old != axis.new or axis.scale != 1:
             value = _sum(model, node, value, number, axis)
     return value
@@ -107,13 +109,13 @@ def _sum(model: Importing, node: OnnxOp, value: str, number: int, axis: _Axis) -
 
 def _repeats(axes: Sequence[_Axis]) -> tuple[int, int] | None:
     """How often each pixel of an image is repeated; None if it is more than that."""
-    if len(axes) != 4 or axes[1].old != axes[1].new or axes[0].mode != "nearest":
+    if len(axes) != 3 or axes[0].old != axes[0].new or axes[0].mode != "nearest":
         return None
-    for axis in axes[2:]:
+    for axis in axes[1:]:
         times = axis.new // axis.old
         if not np.array_equal(axis.taps()[0][0], np.repeat(np.arange(axis.old), max(times, 1))):
             return None
-    return axes[2].new // axes[2].old, axes[3].new // axes[3].old
+    return axes[1].new // axes[1].old, axes[2].new // axes[2].old
 
 
 def resized(node: OnnxOp, inputs: Sequence[Any]) -> Array | None:

@@ -35,14 +35,16 @@ def take_rows(
         return slice_value(model, node, value, rows)
     order = (axis, *(each for each in range(len(shape)) if each != axis))
     rest = tuple(shape[each] for each in order[1:])
-    value = _transposed(model, node, value, order)
+    value = transpose_value(model, node, value, order)
     value = model.add(node, ops.ReshapeOp((shape[axis], math.prod(rest))), value)
     indices = model.fixed(node, np.array(positions), 1)
     value = model.add(node, ops.GatherOp(), value, indices)
     value = model.add(node, ops.ReshapeOp((len(positions), *rest)), value)
-    return _transposed(model, node, value, tuple(order.index(each) for each in range(len(shape))))
+    return transpose_value(
+        model, node, value, tuple(order.index(each) for each in range(len(shape)))
+    )
 
 
-def _transposed(model: Importing, node: OnnxOp, value: str, order: tuple[int, ...]) -> str:
+def transpose_value(model: Importing, node: OnnxOp, value: str, order: tuple[int, ...]) -> str:
     same = order == tuple(range(len(order)))
     return value if same else model.add(node, ops.TransposeOp(order), value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from assay.native import ops
 from assay.native.onnx.constant_folding import BATCH, slice_of, split_sizes
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import Importing, item_axes, item_axis, refused
+from assay.native.onnx.read import Importing, refused
 from assay.native.onnx.reshape import reshaped
 from assay.native.onnx.resize import resize
-from assay.native.onnx.rows import slice_value, take_rows
+from assay.native.onnx.rows import slice_value, take_rows, transpose_value
 
 
 def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int] | None:
@@ -31,12 +32,18 @@ def _reshape(model: Importing, node: OnnxOp) -> str:
 
 def _expand(model: Importing, node: OnnxOp) -> str:
     """Repeated along axes of size 1: a product with ones of the other sizes."""
-    value, told = model.values[node.inputs[0]], _numbers(model, node, 1, "shape") or []
+    value, sizes = model.values[node.inputs[0]], _numbers(model, node, 1, "shape") or []
     rank = len(model.shape(value))
-    first = told[0] if len(told) == rank + 1 else 1
-    if len(told) > rank + 1 or first not in (1, BATCH, model.batch):
-        raise refused(node, f"it makes {tuple(told)} of a batch of {model.shape(value)}")
-    sizes = told[1:] if len(told) == rank + 1 else told
+    if not model.batched:
+        rank = max(rank, len(sizes))
+        value = model.with_rank(node, value, rank)
+        shape = np.broadcast_shapes(model.shape(value), sizes)
+        if shape == model.shape(value):
+            return value
+    elif len(sizes) > rank:
+        if len(sizes) > rank + 1 or sizes[0] not in (1, BATCH, model.batch):
+            raise refused(node, f"it makes {tuple(sizes)} of a batch of {model.shape(value)}")
+        sizes = sizes[1:]
     ones = model.fixed(node, np.ones(sizes, np.float32), rank)
     return model.add(node, ops.BinaryOp("multiply"), value, ones)
 
@@ -65,7 +72,10 @@ def _space_to_depth(model: Importing, node: OnnxOp) -> str:
 def _transpose(model: Importing, node: OnnxOp) -> str:
     """With the batch as the first axis before and after: elsewhere it is only noted."""
     value = model.values[node.inputs[0]]
-    order = tuple(axis - 1 for axis in node.attributes["perm"][1:])
+    if model.batched:
+        order = tuple(axis - 1 for axis in node.attributes["perm"][1:])
+    else:
+        order = node.attributes.get("perm", tuple(reversed(range(len(model.shape(value))))))
     still = order == tuple(range(len(order)))
     return value if still else model.add(node, ops.TransposeOp(order), value)
 
@@ -73,27 +83,27 @@ def _transpose(model: Importing, node: OnnxOp) -> str:
 def _squeeze(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     shape = model.shape(value)
-    told = _numbers(model, node, 1, "axes")
-    if told is None:
+    numbers = _numbers(model, node, 1, "axes")
+    if numbers is None and model.batched:
         raise refused(node, "its axes are not known, and the batch may be one of them")
-    axes = item_axes(node, told, len(shape))
-    left = tuple(size for axis, size in enumerate(shape) if axis not in axes)
-    if not left:
-        raise refused(node, "it leaves no axis but the batch")
-    return model.add(node, ops.ReshapeOp(left), value)
+    if numbers is None:
+        axes = tuple(axis for axis, size in enumerate(shape) if size == 1)
+    else:
+        axes = model.item_axes(node, numbers, len(shape))
+    return model.item(node, value, tuple(n for axis, n in enumerate(shape) if axis not in axes))
 
 
 def _unsqueeze(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     shape, told = list(model.shape(value)), _numbers(model, node, 1, "axes") or []
-    for axis in item_axes(node, told, len(shape) + len(told)):
+    for axis in model.item_axes(node, told, len(shape) + len(told)):
         shape.insert(axis, 1)
     return model.add(node, ops.ReshapeOp(tuple(shape)), value)
 
 
 def _concat(model: Importing, node: OnnxOp) -> str:
     rank = next(len(model.shape(model.values[n])) for n in node.inputs if n in model.values)
-    axis = item_axis(node, node.attributes["axis"], rank)
+    axis = model.item_axis(node, node.attributes["axis"], rank)
     values = [
         model.values[name] if name in model.values else model.fixed(node, model.known[name], rank)
         for name in node.inputs
@@ -109,9 +119,15 @@ def _slice(model: Importing, node: OnnxOp) -> str:
     steps = _numbers(model, node, 4, "steps") or [1] * len(starts)
     rows = [range(size) for size in shape]
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        if axis in (0, -len(shape) - 1) and start == 0 and end >= BATCH and step == 1:
+        if (
+            model.batched
+            and axis in (0, -len(shape) - 1)
+            and start == 0
+            and end >= BATCH
+            and step == 1
+        ):
             continue  # all of the batch
-        at = item_axis(node, axis, len(shape))
+        at = model.item_axis(node, axis, len(shape))
         rows[at] = range(shape[at])[slice_of(shape[at], start, end, step)]
     return slice_value(model, node, value, rows)
 
@@ -120,7 +136,7 @@ def split(model: Importing, node: OnnxOp) -> None:
     """The one operator here that has several outputs."""
     value = model.values[node.inputs[0]]
     shape = model.shape(value)
-    axis = item_axis(node, node.attributes.get("axis", 0), len(shape))
+    axis = model.item_axis(node, node.attributes.get("axis", 0), len(shape))
     sizes = _numbers(model, node, 1, "split") or split_sizes(shape[axis], len(node.outputs))
     if sum(sizes) != shape[axis]:
         raise refused(node, f"parts of {sizes} do not add up to {shape[axis]}")
@@ -133,71 +149,101 @@ def split(model: Importing, node: OnnxOp) -> None:
 
 
 def _gather(model: Importing, node: OnnxOp) -> str:
-    """Rows of a known table by computed indices, or known rows of a value."""
+    """Rows of a table by computed indices, or known rows of a value."""
     table, indices = node.inputs
     axis = node.attributes.get("axis", 0)
-    if table in model.known:
-        values = model.known[table]
-        if values.ndim not in (1, 2) or axis not in (0, -values.ndim):
-            raise refused(node, f"a table of {values.shape} along axis {axis}")
-        rows = np.asarray(values, np.float32).reshape(len(values), -1)
-        weight = model.building.constant(f"{node.outputs[0]}/table", rows)
-        op = ops.EmbeddingOp(weight, checked=True)
-        value = model.add(node, op, model.values[indices])
-        flat = model.shape(value)[:-1]
-        return model.add(node, ops.ReshapeOp(flat), value) if values.ndim == 1 else value
+    if indices not in model.known:
+        return _gather_computed(model, node, table, model.values[indices], axis)
     shape = model.shape(model.values[table])
-    at = item_axis(node, axis, len(shape))
-    positions = model.weight(node, 1).astype(np.int64)
+    at = model.item_axis(node, axis, len(shape))
+    positions = model.known[indices].astype(np.int64)
     if ((positions < -shape[at]) | (positions >= shape[at])).any():
         raise refused(node, f"its indices exceed the {shape[at]} rows of axis {axis}")
     positions = positions % shape[at]
     value = take_rows(model, node, model.values[table], at, positions.ravel().tolist())
-    left = (*shape[:at], *positions.shape, *shape[at + 1 :])
-    if positions.ndim == 1:
-        return value
-    if not left:
-        raise refused(node, "it leaves no axis but the batch")
-    return model.add(node, ops.ReshapeOp(left), value)
+    return model.item(node, value, (*shape[:at], *positions.shape, *shape[at + 1 :]))
+
+
+def _gather_computed(model: Importing, node: OnnxOp, table: str, indices: str, axis: int) -> str:
+    """Of a known table; of a computed one where the file has no batch, whose rows it would mix."""
+    known = table in model.known
+    shape = model.known[table].shape if known else model.shape(model.values[table])
+    axis = axis % len(shape)
+    if model.batched and (not known or axis):
+        why = f"of a table of {shape} along axis {axis}" if known else "its rows are computed"
+        raise refused(node, why)
+    order = (axis, *(each for each in range(len(shape)) if each != axis))
+    rest = tuple(shape[each] for each in order[1:])
+    sizes = model.shape(indices)
+    if known:
+        rows = np.asarray(model.known[table], np.float32).transpose(order)
+        weight = model.building.constant(
+            f"{node.outputs[0]}/table", rows.reshape(shape[axis], math.prod(rest))
+        )
+        flat = model.item(node, indices, sizes or (1,))
+        value = model.add(node, ops.EmbeddingOp(weight, checked=True), flat)
+    else:
+        value = transpose_value(model, node, model.values[table], order)
+        value = model.add(node, ops.ReshapeOp((shape[axis], math.prod(rest))), value)
+        flat = model.add(node, ops.ReshapeOp((math.prod(sizes),)), indices)
+        value = model.add(node, ops.GatherOp(), value, flat)
+    value = model.item(node, value, (*sizes, *rest))
+    count = len(sizes)
+    turn = (*range(count, count + axis), *range(count), *range(count + axis, count + len(rest)))
+    return transpose_value(model, node, value, turn)
 
 
 def _pad(model: Importing, node: OnnxOp) -> str:
+    """Axis by axis: rows of a constant, or of the value itself."""
     value = model.values[node.inputs[0]]
-    rank = len(model.shape(value)) + 1
+    rank = len(model.shape(value)) + model.batched
     pads = _numbers(model, node, 1, "pads") or [0] * 2 * rank
     if len(node.inputs) > 3 and node.inputs[3]:
         axes = [axis % rank for axis in _numbers(model, node, 3, "axes") or []]
-        whole = [0] * 2 * rank
+        some, pads = pads, [0] * 2 * rank
         for at, axis in enumerate(axes):
-            whole[axis], whole[rank + axis] = pads[at], pads[len(axes) + at]
-        pads = whole
-    if not any(pads):
-        return value
-    filled = len(node.inputs) > 2 and node.inputs[2] and np.any(model.weight(node, 2))
-    if filled or node.attributes.get("value", 0):
-        raise refused(node, "only zeros can be put around a value")
-    if pads[0] or pads[rank] or min(pads) < 0:
+            pads[axis], pads[rank + axis] = some[at], some[len(axes) + at]
+    if model.batched and (pads[0] or pads[rank]):
         raise refused(node, f"the padding {tuple(pads)} is not around an item")
-    before, after = pads[1:rank], pads[rank + 1 :]
-    if rank == 4 and not before[0] and not after[0]:
-        return model.add(node, ops.PadOp((pads[2], pads[3], pads[6], pads[7])), value)
-    return _beside_zeros(model, node, before, after)
-
-
-def _beside_zeros(model: Importing, node: OnnxOp, before: list[int], after: list[int]) -> str:
-    """Zeros before and after the numbers of each axis, as values of their own."""
-    value = model.values[node.inputs[0]]
+    number = node.attributes.get("value", 0.0)
+    if len(node.inputs) > 2 and node.inputs[2]:
+        number = model.weight(node, 2).item()
+    mode = node.attributes.get("mode", "constant")
+    before, after = pads[model.batched : rank], pads[rank + model.batched :]
+    zeros = mode == "constant" and not number and min(pads) >= 0
+    if zeros and len(before) == 3 and not before[0] and not after[0]:
+        op = ops.PadOp((before[1], before[2], after[1], after[2]))
+        return model.add(node, op, value) if any(pads) else value
     for axis, both in enumerate(zip(before, after, strict=True)):
-        shape = model.shape(value)
-        first, last = (
-            [model.fixed(node, np.zeros((*shape[:axis], n, *shape[axis + 1 :])), len(shape))]
-            if n
-            else []
-            for n in both
-        )
-        if first or last:
-            value = model.add(node, ops.ConcatenateOp(axis), *first, value, *last)
+        value = _padded(model, node, value, axis, both, mode, number)
     return value
+
+
+def _padded(
+    model: Importing,
+    node: OnnxOp,
+    value: str,
+    axis: int,
+    pads: tuple[int, int],
+    mode: str,
+    number: float,
+) -> str:
+    shape = model.shape(value)
+    cut = np.arange(shape[axis])[max(0, -pads[0]) : shape[axis] - max(0, -pads[1])]
+    wide = (max(0, pads[0]), max(0, pads[1]))
+    if mode != "constant":
+        positions = np.pad(cut, wide, mode)  # type: ignore[call-overload]
+        same = len(positions) == shape[axis] and pads == (0, 0)
+        return value if same else take_rows(model, node, value, axis, positions.tolist())
+    if len(cut) < shape[axis]:
+        value = take_rows(model, node, value, axis, cut.tolist())
+    first, last = (
+        [model.fixed(node, np.full((*shape[:axis], n, *shape[axis + 1 :]), number), len(shape))]
+        if n
+        else []
+        for n in wide
+    )
+    return model.add(node, ops.ConcatenateOp(axis), *first, value, *last) if any(wide) else value
 
 
 HANDLERS: dict[str, Callable[[Importing, OnnxOp], str]] = {

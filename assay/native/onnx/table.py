@@ -29,6 +29,7 @@ def _row(versions: str, computed: str = "", ignored: str = "", **values: Any) ->
 
 
 _PADDING = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+_PAD_MODES = ("constant", "edge", "reflect", "wrap")
 _COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
 # Attributes of version 6 and before, where shapes were broadcast only on demand.
 _BROADCAST: dict[str, Any] = {"axis": (), "broadcast": (0, 1)}
@@ -111,7 +112,9 @@ OPERATORS: dict[str, OperatorRow] = {
     "Tile": _row("6 13"),
     "DepthToSpace": _row("1 11 13 28", "blocksize", mode=("DCR", "CRD")),
     "SpaceToDepth": _row("1 13 28", "blocksize", mode=("DCR", "CRD")),
-    "Pad": _row("2 11 13 18 19 21 23 24 25", "pads value", mode=("constant",)),
+    "Pad": _row(
+        "2 11 13 18 19 21 23 24 25", "pads value", mode=("constant", "edge", "reflect", "wrap")
+    ),
     "Resize": _row(
         "10 11 13 18 19",
         "axes cubic_coeff_a",

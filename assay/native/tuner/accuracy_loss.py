@@ -43,7 +43,7 @@ def bound(result: Loss) -> float:
     return 100 * limit(result.lost, result.won, result.n, -ONE_SIDED)
 
 
-def images_needed(points: float, disagreeing: float = 0.0) -> int:
+def required_images(points: float, disagreeing: float = 0.0) -> int:
     """The number of images needed to promise a loss of at most so many points.
 
     The networks disagree on a share of them, equally often in both directions; a share of 0 gives

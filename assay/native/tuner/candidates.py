@@ -63,7 +63,9 @@ def byte_costs(graph: Graph, times: Times, calibration: Calibration) -> Times:
         variants = {
             k: apply_knobs(single, {node.name: k}, calibration=quick) for k in times[node.name]
         }
-        costs[node.name] = {knob: float(weight_bytes(each)) for knob, each in variants.items()}
+        costs[node.name] = {
+            knob: float(weight_bytes(variant)) for knob, variant in variants.items()
+        }
     return costs
 
 

@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.native.graph import Array, Graph
 from assay.native.knobs.table import BASELINE, KNOBS
 from assay.native.passes.pipeline import optimize
-from assay.native.tuner.accuracy_loss import images_needed
+from assay.native.tuner.accuracy_loss import required_images
 from assay.native.tuner.layer_times import HALF, Times, tuned_layers
 from assay.native.tuner.records import TunedPoint
 from assay.stats.accuracy import wilson
@@ -86,5 +86,5 @@ def promise_note(points: Sequence[TunedPoint], best: TunedPoint, max_loss: float
     if safest.points >= max_loss:
         return note
     margin, half_width = max_loss - safest.points, safest.bound - safest.points
-    needed = max(images_needed(max_loss), round(safest.pictures * (half_width / margin) ** 2))
+    needed = max(required_images(max_loss), round(safest.pictures * (half_width / margin) ** 2))
     return f"{note}; {needed} images to confirm it, instead of {safest.pictures}, would suffice"

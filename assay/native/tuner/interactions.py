@@ -94,7 +94,7 @@ class Interactions:
 
 def _products(moves: Sequence[Array]) -> NDArray[np.float64]:
     """Gram matrix of a layer's moves, centered over classes."""
-    flat = np.array([(each - each.mean(1, keepdims=True)).ravel() for each in moves])
+    flat = np.array([(move - move.mean(1, keepdims=True)).ravel() for move in moves])
     result: NDArray[np.float64] = (flat @ flat.T).astype(np.float64) / flat.shape[1]
     return result
 

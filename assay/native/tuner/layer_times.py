@@ -91,9 +91,11 @@ class TimingProgram:
         quick = Calibration(calibration.values, correct=False)
         self.knobs = (BASELINE, *timed_knobs(graph))
         self._names = {node.name for node in tuned_layers(graph)}
-        self._chosen = [knob_on_all_layers(graph, number) for number in self.knobs]
-        self._chosen.append(alternate_int8(graph))
-        self._graphs = [apply_knobs(graph, each, calibration=quick) for each in self._chosen]
+        self._knobs_by_layer = [knob_on_all_layers(graph, number) for number in self.knobs]
+        self._knobs_by_layer.append(alternate_int8(graph))
+        self._graphs = [
+            apply_knobs(graph, knobs, calibration=quick) for knobs in self._knobs_by_layer
+        ]
         self._variants: Variants = build_variants(self._graphs, tools, folder)
 
     def seconds(self, variant: int, batch: int) -> dict[str, float]:
@@ -104,7 +106,7 @@ class TimingProgram:
         return {
             name: duration
             for name, duration in by_layer.items()
-            if knob == BASELINE or self._chosen[variant].get(name) == knob
+            if knob == BASELINE or self._knobs_by_layer[variant].get(name) == knob
         }
 
     def cast_seconds(self, batch: int) -> dict[str, float]:

@@ -23,8 +23,8 @@ from assay.native.variants import Variants, build_variants
 
 RATE = 6e10  # approximate multiply-adds per second of one core
 SHARE = 0.2  # of the budget
-LARGEST = 400e6  # bytes of stored values before a layer
-MIN_IMAGES = 200  # images
+MAX_BYTES = 400e6  # bytes of stored values before a layer
+MIN_IMAGES = 200
 
 Knobbed = Mapping[str, Sequence[KnobbedLayer]]
 
@@ -36,7 +36,7 @@ class Effects(NamedTuple):
     deltas: dict[tuple[str, int], Array]  # by layer and knob
 
 
-def pictures_there_is_time_for(graph: Graph, tried: Knobbed, budget: float, cores: int) -> int:
+def image_count_for_budget(graph: Graph, tried: Knobbed, budget: float, cores: int) -> int:
     """Number of images for the budget, independent of the machine's load."""
     work = [_work(node, graph) for node in graph.nodes]
     cost = sum(sum(work[node_index(graph, name) :]) * len(layers) for name, layers in tried.items())
@@ -45,7 +45,7 @@ def pictures_there_is_time_for(graph: Graph, tried: Knobbed, budget: float, core
         live_values(graph, node_index(graph, name)) for name, layers in tried.items() if layers
     )
     largest = max((4 * sum(math.prod(shapes[n]) for n in names) for names in values), default=1)
-    count = min(SHARE * budget * cores * RATE / max(cost, 1), LARGEST / largest)
+    count = min(SHARE * budget * cores * RATE / max(cost, 1), MAX_BYTES / largest)
     return max(MIN_IMAGES, int(count))
 
 
@@ -67,7 +67,7 @@ class EffectsProgram:
             rest = extract_nodes(graph, start, len(graph.nodes))
             for candidate in tried[name]:
                 self._rest[name, candidate.knob] = len(graphs)
-                graphs.append(_with(rest, name, candidate.graph))
+                graphs.append(_replace_layer(rest, name, candidate.graph))
         self._graphs = graphs
         self._variants: Variants = build_variants(graphs, tools, folder)
 
@@ -116,7 +116,7 @@ class EffectsProgram:
         write_items(folder, self._variants.parts[number], items)
 
 
-def _with(rest: Graph, name: str, replacement: Graph) -> Graph:
+def _replace_layer(rest: Graph, name: str, replacement: Graph) -> Graph:
     """The graph with a layer replaced."""
     nodes: list[Node] = []
     for node in rest.nodes:

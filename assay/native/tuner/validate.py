@@ -46,7 +46,7 @@ NARROW = 0.03  # sufficient relative half-width of a speed-up's interval
 Knobs = Mapping[str, int]
 
 
-def to_confirm(tune: Tune, max_loss: float) -> tuple[Predicted, ...]:
+def points_to_confirm(tune: Tune, max_loss: float) -> tuple[Predicted, ...]:
     """Choices to measure, predicted to be within the allowed loss, from the safest on."""
     choices = {point.choice: point for share in TARGETS for point in search(tune, share * max_loss)}
     within = [point for point in front(choices.values()) if point.points <= max_loss]
@@ -54,7 +54,7 @@ def to_confirm(tune: Tune, max_loss: float) -> tuple[Predicted, ...]:
     return (exact, *spread([point for point in within if point.seconds < exact.seconds]))
 
 
-def to_refine(tune: Tune, max_loss: float) -> tuple[Choice, ...]:
+def choices_to_refine(tune: Tune, max_loss: float) -> tuple[Choice, ...]:
     """Unmeasured whole-network choices that refine the predictor: the fastest with a loss beyond
     the allowed one and with a smaller one."""
     choices = []
@@ -69,7 +69,7 @@ def to_refine(tune: Tune, max_loss: float) -> tuple[Choice, ...]:
 
 
 def spread(ordered: Sequence[Predicted]) -> tuple[Predicted, ...]:
-    """At most MOST - 1 choices, evenly spaced in time, including the last."""
+    """At most MAX_POINTS - 1 choices, evenly spaced in time, including the last."""
     if not ordered:
         return ()
     times = np.array([point.seconds for point in ordered])
@@ -211,7 +211,7 @@ def points(
     )
 
 
-def best_of(points: Sequence[TunedPoint], objective: Objective) -> TunedPoint:
+def best_point(points: Sequence[TunedPoint], objective: Objective) -> TunedPoint:
     """The best promised point."""
     promised = [point for point in points if point.promised] or [points[0]]
     if objective == "memory":

@@ -87,7 +87,7 @@ def test_what_is_missing_is_named(result, words):
 
 def test_a_gpu_that_is_not_here_is_missing():
     if environment.current_environment().machine.get("gpus"):
-        pytest.skip("there is a GPU here")
+        pytest.skip("not applicable: there is a GPU")
     result = msgspec.structs.replace(
         with_environment(machine={"gpu0": "H200"}), facts={"device": "gpu:0"}
     )

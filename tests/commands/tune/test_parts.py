@@ -16,7 +16,7 @@ from assay.native.tuner import checks, layer_times, validate
 from assay.native.tuner.candidates import byte_costs, candidates, weight_bytes
 from assay.native.tuner.records import LabelledImages, TuneSplits
 from assay.native.tuner.search import KnobTrial, Tune, TunedLayer
-from assay.native.tuner.sensitivity import pictures_there_is_time_for
+from assay.native.tuner.sensitivity import image_count_for_budget
 from assay.native.tuner.state import TuningState
 from tests.commands.tune import nets
 
@@ -105,7 +105,7 @@ def test_bytes_are_costs_too(graph, calibration):
 
 def test_more_time_is_more_pictures(graph, calibration):
     tried = candidates(graph, {n: {11: 1.0, 13: 0.5} for n in NAMES}, calibration)
-    little, much = (pictures_there_is_time_for(graph, tried, s, 1) for s in (1e-3, 10.0))
+    little, much = (image_count_for_budget(graph, tried, s, 1) for s in (1e-3, 10.0))
 
     assert little == 200 < much
 
@@ -125,7 +125,7 @@ def tune_of(*harm):
 
 
 def test_points_to_confirm_go_from_the_exact_to_the_fastest_that_loses_little_enough():
-    found = validate.to_confirm(tune_of(1, 3, 50), 1.0)
+    found = validate.points_to_confirm(tune_of(1, 3, 50), 1.0)
 
     assert found[0].choice == (0, 0, 0)
     assert found[-1].choice == (1, 1, 0)
@@ -135,15 +135,15 @@ def test_points_to_confirm_go_from_the_exact_to_the_fastest_that_loses_little_en
 def test_predictions_are_refined_by_a_choice_beyond_the_loss_and_a_milder_one():
     tune = tune_of(1, 3, 9)
 
-    bold, mild = validate.to_refine(tune, 1.0)
+    bold, mild = validate.choices_to_refine(tune, 1.0)
 
     assert (bold, mild) == ((1, 1, 1), (1, 1, 0))  # 1.3 points are lost, and 0.4
     known = tune.refine({bold: tune.outputs + tune.sum_moves(bold)})
-    assert bold not in validate.to_refine(known, 1.0)
+    assert bold not in validate.choices_to_refine(known, 1.0)
 
 
 def test_where_nothing_is_quick_only_the_exact_is_confirmed():
-    assert [one.choice for one in validate.to_confirm(tune_of(90), 1.0)] == [(0,)]
+    assert [one.choice for one in validate.points_to_confirm(tune_of(90), 1.0)] == [(0,)]
 
 
 def outputs_wrong(count, whole=3000):
@@ -169,7 +169,7 @@ def test_a_point_is_promised_only_if_all_before_it_are():
     found = points(0, 10, 40, 12)
 
     assert [point.promised for point in found] == [True, True, False, False]
-    assert validate.best_of(found, "time").name == "conf2"
+    assert validate.best_point(found, "time").name == "conf2"
     assert found[1].test.points == pytest.approx(1 / 3)
     assert found[1].confirmed.bound > found[1].confirmed.points
     assert found[1].speedup == pytest.approx(2.0)
@@ -188,13 +188,13 @@ def test_of_the_promised_the_objective_chooses():
     found = points(0, 1, 2)
     found = (found[0], msgspec.structs.replace(found[1], memory=1), found[2])
 
-    assert validate.best_of(found, "time").name == "conf3"
-    assert validate.best_of(found, "memory").name == "conf2"
+    assert validate.best_point(found, "time").name == "conf3"
+    assert validate.best_point(found, "memory").name == "conf2"
 
 
 def test_why_nothing_was_promised_is_told_with_what_would_help():
     found = points(0, 25, 40)
-    best = validate.best_of(found, "time")
+    best = validate.best_point(found, "time")
 
     said = checks.promise_note(found, best, 1.0)
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.native import reference
-from assay.native.capture import capture, supported
+from assay.native.capture import capture, supported_layers
 from assay.native.passes.pipeline import optimize
 
 pytestmark = pytest.mark.real("keras", "jax")
@@ -186,8 +186,8 @@ def test_an_unsupported_layer_is_named_with_those_that_are(keras):
 
     with pytest.raises(UsageError, match="The layer 'memory' is a LSTM") as caught:
         capture(model)
-    assert caught.value.hint == f"Supported: {', '.join(supported())}."
-    assert {"Conv2D", "Dense", "Concatenate"} <= set(supported())
+    assert caught.value.hint == f"Supported: {', '.join(supported_layers())}."
+    assert {"Conv2D", "Dense", "Concatenate"} <= set(supported_layers())
 
 
 def test_a_layer_made_from_a_known_one_is_not_taken_for_it(keras):

@@ -71,7 +71,7 @@ def read_only(tmp_path):
     folder.mkdir()
     folder.chmod(0o555)
     if as_user(["touch", folder / "file"], tmp_path).returncode == 0:
-        pytest.skip("this process may write everywhere, and cannot give that up")
+        pytest.skip("needs a user who may not write everywhere")
     yield folder
     folder.chmod(0o755)
 
