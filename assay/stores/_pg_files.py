@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from assay.core import objects
 from assay.core.errors import AssayError, StoreError
 from assay.core.files import atomic_path
-from assay.core.redaction import redact_tokens
+from assay.core.redaction import safe_message
 
 if TYPE_CHECKING:
     import psycopg
@@ -170,7 +170,7 @@ def _open_file_system(url: str) -> Iterator[tuple[Any, str]]:
             yield system, str(prefix).rstrip("/")
     except (OSError, ValueError, ImportError, AssayError) as error:
         raise StoreError(
-            f"The object store {redact_tokens(url)} cannot be used "
-            f"({redact_tokens(str(error)).rstrip('.')}).",
+            f"The object store {safe_message(url)} cannot be used "
+            f"({safe_message(str(error)).rstrip('.')}).",
             hint=getattr(error, "hint", "") or HINT,
         ) from None

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceUnavailableError
-from assay.core.redaction import redact_tokens
+from assay.core.redaction import safe_message
 from assay.platforms.cloud.provider import StockoutError
 
 _STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have enough resources")
@@ -76,7 +76,7 @@ def error_text(what: str, role: str) -> Iterator[None]:
 
 def problem(sentence: str, text: str) -> AssayError:
     """The error for a message of the service: stockout, quota, or another."""
-    text = redact_tokens(text)[:300]
+    text = safe_message(text)[:300]
     if _STOCKOUT.search(text):
         return StockoutError(f"{sentence}: {text}", hint="Add zones: --zone A --zone B")
     if _QUOTA.search(text):
@@ -85,4 +85,4 @@ def problem(sentence: str, text: str) -> AssayError:
 
 
 def line(error: Exception) -> str:
-    return redact_tokens(" ".join(str(error).split()))[:300]
+    return safe_message(" ".join(str(error).split()))[:300]

@@ -8,10 +8,10 @@ namespace hpvm_shim {
 
 // What a graph is launched by; the exact one needs nothing said.
 struct ByConfiguration {
-    configuration::Chosen chosen;
+    configuration::Configuration chosen;
     bool given = false;
 
-    bool approximate() const { return given && !chosen.exact(); }
+    bool approximate() const { return given && !chosen.is_exact(); }
     std::string digest() const { return approximate() ? chosen.digest() : ""; }
     std::string name() const { return chosen.name + " of " + chosen.file; }
 };
@@ -24,7 +24,7 @@ inline void choose(const char* path) {
     const auto [file, name] = configuration::split(path);
     try {
         by_configuration() = {configuration::read(place_of(file.c_str()), name), true};
-    } catch (const configuration::Wrong& wrong) {
+    } catch (const configuration::Error& wrong) {
         refuse(wrong.what());
     }
     const ByConfiguration& now = by_configuration();

@@ -176,7 +176,7 @@ inline void check_configuration(const std::string& folder) {
     try {
         if (now.given && !now.approximate())
             configuration::check(now.chosen, folder + "/root.lines", "this program");
-    } catch (const configuration::Wrong& wrong) {
+    } catch (const configuration::Error& wrong) {
         refuse(wrong.what());
     }
 }
