@@ -217,21 +217,21 @@ def _remote_batches(
     run: Recorder, cases: Sequence[Case], progress: ProgressCallback
 ) -> Iterator[tuple[CaseDir, list[Result]]]:
     """On a cluster, as they end. An interrupt is the result of the first that was begun."""
-    begun: dict[str, RemoteTask] = {}
+    started: dict[str, RemoteTask] = {}
     units = (
-        begun.setdefault(unit.case_dirs[0].id, unit)
+        started.setdefault(unit.case_dirs[0].id, unit)
         for number, case in enumerate(cases, 1)
         for unit in [_unit(run, case, _number_progress(progress, number, len(cases)))]
     )
     assert run.elsewhere is not None
     try:
         for unit, result in run.elsewhere.submit(units):
-            del begun[unit.case_dirs[0].id]
+            del started[unit.case_dirs[0].id]
             if isinstance(result, NodeLost):
                 result = failed_result(unit, run.plan, "crashed", result.reason)
             yield unit.case_dirs[0], [result]
     except KeyboardInterrupt as interrupt:
-        for unit in list(begun.values())[:1]:
+        for unit in list(started.values())[:1]:
             reason = str(interrupt) or "by Ctrl-C"
             yield unit.case_dirs[0], [failed_result(unit, run.plan, "interrupted", reason)]
         raise

@@ -235,8 +235,8 @@ def _modes(steps: Array) -> Modes | None:
         deviation = max(math.sqrt(float((parts * left).sum()) / len(steps)), 1e-6 * spread)
     single = -len(steps) * (math.log(spread) + 0.5)
     gain = float(np.log(density.sum(0)).sum()) - single
-    apart = distance > APART * deviation and OFTEN[0] <= share <= OFTEN[1]
-    return Modes(distance, deviation) if apart and gain > CLEAR else None
+    separate = distance > APART * deviation and OFTEN[0] <= share <= OFTEN[1]
+    return Modes(distance, deviation) if separate and gain > CLEAR else None
 
 
 def _upper(values: Array, modes: Modes) -> Array:
