@@ -15,8 +15,8 @@ from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.series import Entry, Point, StoredPoint, StoredSeries
 from assay.stores import _points as points
-from assay.stores import _rows as rows
 from assay.stores import _removal as removal
+from assay.stores import _rows as rows
 from assay.stores import folders, importing
 from assay.stores._files import RunFiles
 from assay.stores._mending import Repairer, Skipped
