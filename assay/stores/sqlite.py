@@ -274,7 +274,7 @@ class SqliteStore:
             self._mark_complete(run)
 
     def _finish_removals(self) -> None:
-        for each in removal.unfinished(self.runs):
+        for each in removal.leftovers(self.runs):
             try:
                 self._remove([each])
             except StoreError as error:
