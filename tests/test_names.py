@@ -32,9 +32,9 @@ DECORATORS = {
 CONTRACT = {"unsummarized", "taken", "trusted"}  # members of a store and of a plug-in
 # top folder → number of names of each kind; lower a number when names are replaced, never raise it
 BASELINE: dict[str, dict[str, int]] = {
-    "cli": {"function": 1, "variable": 14},
-    "commands": {"parameter": 1, "variable": 78},
-    "native": {"function": 8, "variable": 25},
+    "cli": {"function": 1},
+    "commands": {"variable": 1},  # CheckReport.found, which is stored
+    "native": {"function": 7, "variable": 22},
     "platforms": {"variable": 1},
     "stats": {"constant": 2, "function": 4, "variable": 16},
     "web": {"constant": 1, "variable": 1},

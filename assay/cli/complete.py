@@ -44,10 +44,10 @@ def _words(find: Callable[[click.Context, str], Iterable[str]]) -> Completer:
         from click.shell_completion import CompletionItem  # 9 ms
 
         try:
-            found = list(find(ctx, incomplete))
+            matches = list(find(ctx, incomplete))
         except AssayError:
             return []
-        return [CompletionItem(one, type=_kind(one)) for one in found]
+        return [CompletionItem(match, type=_kind(match)) for match in matches]
 
     return complete
 
@@ -84,10 +84,10 @@ def runs(ctx: click.Context, incomplete: str) -> Iterable[str]:
     run, slash, _ = incomplete.partition("/")
     place = folder / run if slash else folder
     try:
-        found = sorted((e.name for e in os.scandir(place) if e.is_dir()), reverse=not slash)
+        entries = sorted((e.name for e in os.scandir(place) if e.is_dir()), reverse=not slash)
     except OSError:
         return []
-    known = [f"{run}/{name}" for name in found] if slash else ["last", *found[:NEWEST]]
+    known = [f"{run}/{name}" for name in entries] if slash else ["last", *entries[:NEWEST]]
     return [name for name in known if name.startswith(incomplete)]
 
 
@@ -126,7 +126,7 @@ def values(option: str) -> Completer:
             if option in backend(name).options
             for choice in backend(name).options[option].choices
         )
-        return [f"{before}{comma}{one}" for one in known if one and one.startswith(begun)]
+        return [f"{before}{comma}{match}" for match in known if match and match.startswith(begun)]
 
     return complete
 
@@ -160,8 +160,8 @@ def _bash_broke(ctx: click.Context, incomplete: str) -> bool:
 
 def _typed_arguments(ctx: click.Context) -> list[str]:
     """Arguments before the one that is completed."""
-    found: list[str] = []
+    words: list[str] = []
     for value in ctx.params.values():
         if isinstance(value, tuple):
-            found += [word for word in value if isinstance(word, str)]
-    return found
+            words += [word for word in value if isinstance(word, str)]
+    return words

@@ -17,7 +17,7 @@ from assay.core.findings import SummarizedResult
 from assay.core.loading import check_not_loading
 from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Plan, Query, Result
-from assay.core.redaction import redact_tokens, safe_text, safe_values
+from assay.core.redaction import safe_message, safe_text, safe_values
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.measure import modes
@@ -93,7 +93,7 @@ class Run:
         whole = msgspec.structs.replace(
             result,
             case=msgspec.structs.replace(result.case, trust=msgspec.UNSET),  # the plan has it
-            reason=redact_tokens(result.reason),
+            reason=safe_message(result.reason),
             label=self.plan.label,
             tags={**self.plan.tags, **result.tags},
             environment=env,

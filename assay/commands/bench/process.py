@@ -159,20 +159,20 @@ def run_once(
 
 def read_reports(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], list[str]]:
     """All reports in the order they appeared, and what could not be read, in words."""
-    found: list[BenchmarkEntry] = []
+    reports: list[BenchmarkEntry] = []
     notes: list[str] = []
     for file in sorted(output.glob(f"{messages.PREFIX}*")):
         try:
-            found += proto.decode(file.read_bytes(), file.stat().st_mtime_ns / 1e9)
+            reports += proto.decode(file.read_bytes(), file.stat().st_mtime_ns / 1e9)
         except (OSError, proto.DamagedError) as error:
             notes.append(f"the report {file.name} was passed over: {error}")
     lines = folder / messages.REPORTS
     for line in lines.read_bytes().splitlines() if lines.exists() else ():
         try:
-            found.append(report.read_line(line))
+            reports.append(report.read_line(line))
         except ValueError:  # the process died while it wrote
             notes.append("a report that was cut short was passed over")
-    entries = tuple(sorted(found, key=lambda entry: entry.time))
+    entries = tuple(sorted(reports, key=lambda entry: entry.time))
     try:
         (folder / messages.ENTRIES).write_bytes(codec.encode(entries, indent=2))
     except OSError as error:  # they are in the result too
@@ -253,13 +253,13 @@ def _samples(
     return (opened, *own, whole)
 
 
-def safe_arguments(given: Mapping[str, object]) -> dict[str, Value]:
+def safe_arguments(arguments: Mapping[str, object]) -> dict[str, Value]:
     """Plain values, without what looks secret; anything deeper as JSON."""
     return {
         name: value
         if isinstance(value, int | float)
         else safe_value(name, value if isinstance(value, str) else json.dumps(value))
-        for name, value in given.items()
+        for name, value in arguments.items()
     }
 
 
@@ -279,25 +279,27 @@ def discover(
 
     A filter without any is an error; with `missing` that is told, unless there is no other method.
     """
-    found: list[Method] = []
+    methods: list[Method] = []
     errors: list[AssayError] = []
     for pattern in patterns:
         try:
-            found += [pattern] if isinstance(pattern, Method) else _expand_filter(pattern, setting)
+            methods += (
+                [pattern] if isinstance(pattern, Method) else _expand_filter(pattern, setting)
+            )
         except AssayError as error:
             if missing is None:
                 raise
             errors.append(error)
-    if errors and not found:
+    if errors and not methods:
         raise errors[0]
-    if not found:
+    if not methods:
         raise UsageError(
             "No benchmark method was named.", hint="As in: my_pkg.bench.Resnet.benchmark_1_gpu"
         )
-    for lacking in errors:
+    for failure in errors:
         if missing:
-            missing(str(lacking))
-    return found
+            missing(str(failure))
+    return methods
 
 
 def _expand_filter(pattern: Filter, setting: BenchSetting) -> list[Method]:

@@ -22,7 +22,9 @@ class OperatorRow(msgspec.Struct, frozen=True):
     attributes: Mapping[str, Effect]
 
 
-def _row(versions: str, computed: str = "", ignored: str = "", **values: Any) -> OperatorRow:
+def _row(
+    versions: str, computed: str = "", ignored: str = "", **values: tuple[Any, ...]
+) -> OperatorRow:
     effects: dict[str, Effect] = dict.fromkeys(computed.split(), "computed")
     effects |= dict.fromkeys(ignored.split(), "without effect")
     return OperatorRow(tuple(map(int, versions.split())), effects | values)
