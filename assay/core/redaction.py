@@ -15,7 +15,7 @@ REDACTED = "(not stored)"
 MAX_LENGTH = 65_536  # of a text that is stored; longer ones are cut
 
 _PASSWORD = re.compile(
-    r"passw|passphrase|pwd|secret|credential"
+    r"passw|passphrase|pwd|secret|credential|(?:api|access|private)[_-]?key"
     r"|(?<![a-z])pass(?![a-z])|(?-i:(?<=[a-z])Pass(?![a-z]))|(?-i:(?<!BY)PASS(?![A-Za-z]))",
     re.IGNORECASE,
 )
