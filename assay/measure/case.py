@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -211,8 +211,27 @@ class OpenCase:
     def add(self, piece: Piece) -> None:
         self._builder.add(piece, self._process)
 
-    def show(self, phase: Phase, **fields: Any) -> None:
-        self._progress(Progress(case=self.case, phase=phase, **fields))
+    def show(
+        self,
+        phase: Phase,
+        *,
+        samples: int = 0,
+        estimate: float = 0.0,
+        half_width: float = 0.0,
+        left: float = 0.0,
+        note: str = "",
+    ) -> None:
+        self._progress(
+            Progress(
+                case=self.case,
+                phase=phase,
+                samples=samples,
+                estimate=estimate,
+                half_width=half_width,
+                left=left,
+                note=note,
+            )
+        )
 
     def pause(self) -> None:
         if self._worker and self.stepped:
