@@ -56,7 +56,7 @@ def end(removal: Removal) -> None:
                 shutil.rmtree(removal.folder)
 
 
-def unfinished(runs: Path) -> list[Removal]:
+def leftovers(runs: Path) -> list[Removal]:
     """Removals that a killed process left."""
     with folders.explain_os_errors(runs), os.scandir(runs) as entries:
         names = [entry.name for entry in entries if entry.name.startswith(_PREFIX)]

@@ -15,8 +15,8 @@ from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.series import Entry, Point, StoredPoint, StoredSeries
 from assay.stores import _points as points
-from assay.stores import _rows as rows
 from assay.stores import _removal as removal
+from assay.stores import _rows as rows
 from assay.stores import folders, importing
 from assay.stores._files import RunFiles
 from assay.stores._mending import Repairer, Skipped
@@ -274,7 +274,7 @@ class SqliteStore:
             self._mark_complete(run)
 
     def _finish_removals(self) -> None:
-        for each in removal.unfinished(self.runs):
+        for each in removal.leftovers(self.runs):
             try:
                 self._remove([each])
             except StoreError as error:

@@ -110,13 +110,14 @@ def _precision(case: Case) -> str:
 
 
 def _disagreement(group: Group, result: Result, reference: Result) -> Mismatch:
-    here, there = group.names([result]), group.names([reference])
+    names, expected = group.names([result]), group.names([reference])
     if _other_weights(result, reference):
-        text = f"{here} starts from other weights than {there}, so outputs cannot be compared"
+        text = f"{names} starts from other weights than {expected}, so outputs cannot be compared"
         return make_mismatch(group, "weights", text, unfair=False)
     text = (
-        f"outputs of {here} differ from those of {there} by {_distance(result, reference):.2g} of "
-        f"the largest, where {tolerance(result.case, reference.case):g} is allowed"
+        f"outputs of {names} differ from those of {expected} by "
+        f"{_distance(result, reference):.2g} of the largest, "
+        f"where {tolerance(result.case, reference.case):g} is allowed"
     )
     return make_mismatch(group, "outputs", text)
 
