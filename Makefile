@@ -8,6 +8,9 @@ CHECKED := tests/test_layers.py tests/test_project.py
 CPP := $(wildcard assay/native/*/*.[ch]pp assay/native/hpvm/shim/*.h assay/native/hpvm/shim/*.[ch]pp \
        tests/native/*.cpp tests/native/hpvm/*.cc)
 PYTEST := $(BIN)/python -m pytest
+# Packages that a build needs are pinned too: older pips read the first variable, newer the second.
+PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
+INSTALL := $(PINNED) $(BIN)/pip install --quiet
 
 .DEFAULT_GOAL := help
 
@@ -44,35 +47,36 @@ site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that le
 
 dist: $(VENV)/.dist  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
-	$(BIN)/python -m build --outdir dist .
-	$(BIN)/python -m build --wheel --outdir dist/foreign foreign/hpvm
+	$(PINNED) $(BIN)/python -m build --outdir dist .
+	$(PINNED) $(BIN)/python -m build --wheel --outdir dist/foreign foreign/hpvm
 	$(BIN)/python tools/try_dist.py dist
+
+# An environment that `uv run` has created has no pip.
+$(BIN)/pip:
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $@ || $(BIN)/python -m ensurepip --default-pip
 
 # Keras on JAX is the smallest set that measures something; an environment with more keeps it.
 # pip compiles what it installs, but no checkout: without, a command may compile at each start.
-$(VENV)/.run: pyproject.toml constraints.txt Makefile
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax]'
+$(VENV)/.run: pyproject.toml constraints.txt Makefile | $(BIN)/pip
+	$(INSTALL) -e '.[jax]'
 	$(BIN)/python -m compileall -q assay
 	touch $@
 
-$(VENV)/.check: pyproject.toml constraints.txt Makefile
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[check]'
+$(VENV)/.check: pyproject.toml constraints.txt Makefile | $(BIN)/pip
+	$(INSTALL) -e '.[check]'
 	$(BIN)/python -m compileall -q assay
 	touch $@
 
-$(VENV)/.dist: constraints.txt Makefile
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt build
+$(VENV)/.dist: constraints.txt Makefile | $(BIN)/pip
+	$(INSTALL) build
 	touch $@
 
 # Tests whose program is missing are skipped, and a report at the end says so; in CI they fail.
-$(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh | $(BIN)/pip
 	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium qemu-x86_64=qemu-user buildah "mmdebstrap=mmdebstrap debian-archive-keyring" pg_ctlcluster=postgresql ip=iproute2
-	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,live,hf,torchvision,timm,onnxruntime,openvino,native,data,plot,web,parquet,postgresql,cluster,bigquery,cloud,gcs,s3,dev]'
+	$(INSTALL) torch
+	$(INSTALL) -e '.[jax,tensorflow,torch,flax,live,hf,torchvision,timm,onnxruntime,openvino,native,data,plot,web,parquet,postgresql,cluster,bigquery,cloud,gcs,s3,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run $(VENV)/.check
 

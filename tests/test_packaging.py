@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import venv
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,15 @@ def test_a_hook_runs_without_a_virtual_environment_of_the_checkout(checkout, hoo
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_make_adds_pip_to_an_environment_that_uv_has_created(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    venv.create(tmp_path / ".venv", with_pip=False, symlinks=True)
+
+    subprocess.run(["make", ".venv/bin/pip"], cwd=tmp_path, capture_output=True, check=True)
+
+    assert (tmp_path / ".venv" / "bin" / "pip").is_file()
 
 
 def test_clang_format_of_the_hook_is_the_pinned_one():

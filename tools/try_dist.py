@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-CONSTRAINTS = Path(__file__).absolute().parents[1] / "constraints.txt"
+CONSTRAINTS = (Path(__file__).absolute().parents[1] / "constraints.txt").as_uri()
+PINS = ("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT")  # for packages that a build needs too
 NAME, EXTRA, MODULE = "assay-lab", "data", "h5py"  # the distribution, an extra and what it brings
 
 
@@ -61,7 +62,7 @@ def environment(*links: Path) -> Iterator[tuple[Path, Installer]]:
 class Installer:
     def __init__(self, place: Path, links: tuple[Path, ...]) -> None:
         self.place = place
-        self.options = ["-c", CONSTRAINTS, *(f"--find-links={folder}" for folder in links)]
+        self.options = [f"--find-links={folder}" for folder in links]
 
     def __call__(self, requirement: object, cwd: Path | None = None) -> None:
         words = ("python", "-m", "pip", "install", "--quiet", *self.options, requirement)
@@ -79,7 +80,7 @@ def try_assay(place: Path) -> None:
 
 def run(place: Path, program: str, *words: object, cwd: Path | None = None) -> None:
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    variables = kept | {"ASSAY_HOME": str(place / "home")}
+    variables = kept | {"ASSAY_HOME": str(place / "home"), **dict.fromkeys(PINS, CONSTRAINTS)}
     command = [str(place / "venv" / "bin" / program), *map(str, words)]
     subprocess.run(command, cwd=cwd or place, env=variables, check=True)
 
