@@ -12,6 +12,7 @@ import numpy as np
 from assay.stats import changepoints, segmentation
 from assay.stats.changepoints import FEWEST, LONGEST, SIDE, step_p_value
 from assay.stats.intervals import Array
+from assay.stats.large_steps import large_steps
 
 LEVEL = 0.013  # how often a series without a change may have a shift all the same
 SHORTEST = 16  # points of the shortest interval that is searched by itself
@@ -32,9 +33,21 @@ class Track(NamedTuple):
 
 
 def find(whole: Track, level: float = LEVEL) -> list[int]:
-    """First points behind each shift: of a series that is short enough by its best partition, else
-    narrow intervals first (Baranowski, Chen and Fryzlewicz 2019) over seeded ones (Kovács and
-    others 2023), then each held against its neighbours."""
+    """First points behind each shift: those that are large beside all noise, and between them those
+    that ranks tell."""
+    large = placed(whole.values, large_steps(whole.values, whole.extra))
+    edges = [0, *large, len(whole.values)]
+    parts = itertools.pairwise(edges)
+    others = [
+        start + place for start, end in parts for place in _find(_part(whole, start, end), level)
+    ]
+    return sorted([*large, *others])
+
+
+def _find(whole: Track, level: float) -> list[int]:
+    """Of a series that is short enough by its best partition, else narrow intervals first
+    (Baranowski, Chen and Fryzlewicz 2019) over seeded ones (Kovács and others 2023), then each held
+    against its neighbours."""
     whole = whole._replace(values=unfolded(whole.values))
     if SHORTEST <= len(whole.values) <= segmentation.LONGEST:
         return placed(whole.values, _partitioned(whole, level))
