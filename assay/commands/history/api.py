@@ -100,7 +100,7 @@ def commit_positions() -> dict[str, int]:
             "Points are ordered by commit in a git repository, and this is none.",
             hint="Go to the repository whose commits were measured, or order by time.",
         ) from None
-    return {commit: place for place, commit in enumerate(listed.split())}
+    return {commit: position for position, commit in enumerate(listed.split())}
 
 
 def _narrow_query(case: str, machine: str, query: Query) -> Query:

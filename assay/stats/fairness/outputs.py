@@ -119,13 +119,13 @@ def _disagreement(
     group: Group, result: Result, reference: Result, undecided: bool = False
 ) -> Mismatch:
     """`undecided`: as many agree with another result, so that either may be wrong."""
-    here, there = group.names([result]), group.names([reference])
+    names, expected = group.names([result]), group.names([reference])
     if _other_weights(result, reference):
-        text = f"{here} starts from other weights than {there}, so outputs cannot be compared"
+        text = f"{names} starts from other weights than {expected}, so outputs cannot be compared"
         return make_mismatch(group, "weights", text, unfair=False)
     distance = _distance(result, reference)
     text = (
-        f"outputs of {here} differ from those of {there} by {distance:.2g} of "
+        f"outputs of {names} differ from those of {expected} by {distance:.2g} of "
         f"the largest, where {tolerance(result.case, reference.case):g} is allowed"
     )
     wrong = [result.id, *([reference.id] if undecided else [])]
