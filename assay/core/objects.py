@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
-from assay.core.redaction import redact_tokens
+from assay.core.redaction import safe_message
 
 _REMOTE = re.compile(r"(gs|s3)://([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(/.*)?", re.DOTALL)
 _HINTS = {
@@ -46,7 +46,7 @@ def check_place(location: str) -> str:
     elif "://" not in location and location:
         return str(user_path(location).absolute())
     raise UsageError(
-        f"'{redact_tokens(location)[:80]}' is not a location for objects.",
+        f"'{safe_message(location)[:80]}' is not a location for objects.",
         hint="As in gs://bucket/prefix, s3://bucket/prefix or a folder.",
     )
 
@@ -105,23 +105,23 @@ def open_file_system(location: str) -> Iterator[Any]:
         yield system
     except FileNotFoundError:
         raise AssayError(
-            f"There is no {redact_tokens(location)}, or its bucket does not exist.",
+            f"There is no {safe_message(location)}, or its bucket does not exist.",
             hint="Check the name; assay does not create buckets.",
         ) from None
     except PermissionError:
         raise _refusal(location, scheme) from None
     except _client_errors(scheme) as error:
-        text = redact_tokens(" ".join(str(error).split()))[:200] or type(error).__name__
+        text = safe_message(" ".join(str(error).split()))[:200] or type(error).__name__
         if any(word in text for word in ("Forbidden", "401", "403", "AccessDenied", "nvalid Cred")):
             raise _refusal(location, scheme) from None
         raise ServiceUnavailableError(
-            f"{redact_tokens(location)} cannot be reached: {text}.", hint="Try again later."
+            f"{safe_message(location)} cannot be reached: {text}.", hint="Try again later."
         ) from None
 
 
 def _refusal(location: str, scheme: str) -> NotPossibleError:
     return NotPossibleError(
-        f"You have no permission for {redact_tokens(location)}, or no credentials.",
+        f"You have no permission for {safe_message(location)}, or no credentials.",
         hint=_HINTS[scheme],
     )
 

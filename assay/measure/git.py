@@ -39,7 +39,7 @@ def info(folder: Path, git: Git | None = None) -> Info:
     ask = git or run_git
     return {
         "url": safe_text(ask("config", "--get", "remote.origin.url", folder=folder)),
-        "branch": ask("rev-parse", "--abbrev-ref", "HEAD", folder=folder),
+        "branch": safe_text(ask("rev-parse", "--abbrev-ref", "HEAD", folder=folder)),
         "hash": ask("rev-parse", "HEAD", folder=folder),
     }
 

@@ -7,14 +7,14 @@ logs and traces are there, and the database has their names and sizes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from assay.core import objects
 from assay.core.errors import AssayError, StoreError
 from assay.core.files import atomic_path
-from assay.core.redaction import redact_tokens
+from assay.core.redaction import safe_message
 
 if TYPE_CHECKING:
     import psycopg
@@ -139,12 +139,18 @@ def _content(connection: Connection, run: str, file: ListedFile, url: str) -> It
         yield from iter(lambda: source.read(PIECE), b"")
 
 
-def remove(connection: Connection, run: str, below: str, url: str) -> None:
-    for file in list_files(connection, run, below):
-        if not file.here and url:
-            with _open_file_system(url) as (system, prefix):
-                system.rm_file(f"{prefix}/{run}/{file.path}")
+def remove(connection: Connection, run: str, below: str) -> list[ListedFile]:
+    """Delete the files of a run from the database; returns those in an object store."""
+    remote = [file for file in list_files(connection, run, below) if not file.here]
     connection.execute("DELETE FROM files WHERE run = %s AND starts_with(path, %s)", (run, below))
+    return remote
+
+
+def remove_objects(run: str, files: Sequence[ListedFile], url: str) -> None:
+    """Delete files from an object store, after the database has forgotten them."""
+    for file in files if url else ():
+        with _open_file_system(url) as (system, prefix), suppress(FileNotFoundError):
+            system.rm_file(f"{prefix}/{run}/{file.path}")
 
 
 @contextmanager
@@ -170,7 +176,7 @@ def _open_file_system(url: str) -> Iterator[tuple[Any, str]]:
             yield system, str(prefix).rstrip("/")
     except (OSError, ValueError, ImportError, AssayError) as error:
         raise StoreError(
-            f"The object store {redact_tokens(url)} cannot be used "
-            f"({redact_tokens(str(error)).rstrip('.')}).",
+            f"The object store {safe_message(url)} cannot be used "
+            f"({safe_message(str(error)).rstrip('.')}).",
             hint=getattr(error, "hint", "") or HINT,
         ) from None

@@ -22,7 +22,7 @@ import numpy as np
 from assay.core.errors import AssayError
 from assay.native import reference
 from assay.native.onnx.model import model_of
-from assay.native.onnx.read import import_model
+from assay.native.onnx.read import ImportedModel, import_model
 
 KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 RECORD = Path(__file__).with_name("onnx_suite.json")
@@ -37,6 +37,8 @@ SKIPPED = {
 class Outcome(NamedTuple):
     status: str  # right, refused, skipped, wrong, raised
     reason: str = ""
+    imported: ImportedModel | None = None  # of a variant that is right
+    data: list[tuple[list[Any], list[Any]]] = []  # noqa: RUF012  # inputs and expected outputs
 
 
 class SuiteTest(NamedTuple):
@@ -97,7 +99,7 @@ def variants(test: SuiteTest) -> Iterator[tuple[Any, list[Any]]]:
     if len(inputs) > 1 and len(test.data) >= 1:
         names = [value.name for value in inputs[1:]]
         constants = dict(zip(names, test.data[0][0][1:], strict=False))
-        if all(isinstance(array, np.ndarray) for array in constants.values()):
+        if all(isinstance(array, np.ndarray | np.generic) for array in constants.values()):
             (arrays, expected) = test.data[0]
             yield _with_constants(test.model, constants), [(arrays[:1], expected)]
 
@@ -121,17 +123,19 @@ def _outcome(test: SuiteTest, model: Any, data: list[Any]) -> Outcome:
         for inputs, expected in data:
             arrays = imported.batches([np.asarray(array) for array in inputs])
             outputs = imported.in_file_shape(reference.outputs(imported.graph, *arrays))
-            _compare(test, outputs, expected)
+            compare(test, outputs, expected)
     except AssayError as error:
         return Outcome("refused", str(error))
     except AssertionError as error:
         return Outcome("wrong", " ".join(str(error).split())[:300])
     except Exception as error:
         return Outcome("raised", f"{type(error).__name__}: {error}"[:300])
-    return Outcome("right") if data else Outcome("refused", "there is no data to compare with")
+    if not data:
+        return Outcome("refused", "there is no data to compare with")
+    return Outcome("right", imported=imported, data=data)
 
 
-def _compare(test: SuiteTest, outputs: Any, expected: Any) -> None:
+def compare(test: SuiteTest, outputs: Any, expected: Any) -> None:
     assert len(outputs) == len(expected)
     for output, array in zip(outputs, expected, strict=True):
         assert output.shape == np.shape(array), f"shape {output.shape}, not {np.shape(array)}"
@@ -141,6 +145,10 @@ def _compare(test: SuiteTest, outputs: Any, expected: Any) -> None:
 def run_suite() -> dict[str, Outcome]:
     with np.errstate(all="ignore"):
         return {test.name: outcome(test) for test in suite_tests()}
+
+
+def right_names(outcomes: dict[str, Outcome]) -> list[str]:
+    return sorted(name for name, each in outcomes.items() if each.status == "right")
 
 
 def counts(outcomes: dict[str, Outcome]) -> dict[str, int]:
@@ -169,8 +177,8 @@ def main() -> None:
             print(f"{each.status}: {name}: {each.reason}")
     print(", ".join(f"{count} {status}" for status, count in totals.items()), f"({seconds:.0f} s)")
     if "--record" in sys.argv:
-        right = sorted(name for name, each in outcomes.items() if each.status == "right")
-        RECORD.write_text(json.dumps({**totals, "names": right}, indent=1) + "\n")
+        record = {**totals, "names": right_names(outcomes)}
+        RECORD.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

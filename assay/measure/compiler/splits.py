@@ -22,7 +22,7 @@ from assay.native.graph import Array, Graph, Value
 from assay.native.hpvm.configs import split_config_name
 from assay.native.knobs.calibration_file import load_items
 from assay.native.knobs.from_config import read_knobs
-from assay.native.tuner.accuracy_loss import images_needed
+from assay.native.tuner.accuracy_loss import required_images
 from assay.native.tuner.records import LabelledImages, TuneSplits
 
 SELECTION_SHARE = 1 / 3  # of the tune set after calibration; the rest confirms
@@ -33,7 +33,7 @@ _NAMES = (("inputs", "labels"), ("x", "y"))
 def images(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TuneSplits:
     """The splits of a data file, or of the model's own data; `graph` is the captured one."""
     tune, test = _read_split(data, graph, seed) if data else _own_images_split(model, graph)
-    needed = math.ceil(images_needed(max_loss) / (1 - SELECTION_SHARE)) + CALIBRATION_ITEMS
+    needed = math.ceil(required_images(max_loss) / (1 - SELECTION_SHARE)) + CALIBRATION_ITEMS
     if len(tune.labels) < needed:
         both = f", and as many to test, {2 * needed} in all" if data else ""
         raise UsageError(

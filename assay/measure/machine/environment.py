@@ -11,7 +11,7 @@ from functools import cache
 
 from assay.core.guard import MARK
 from assay.core.records import Environment, Value
-from assay.core.redaction import safe_values, safe_words
+from assay.core.redaction import safe_text, safe_values, safe_words
 from assay.measure.machine import gpus, kernel
 
 # Only variables that can change a measurement are stored.
@@ -77,7 +77,7 @@ def _git_state(reported: str) -> dict[str, Value]:
     if "oid" not in heads:
         return {}
     dirty = any(line and not line.startswith("#") for line in reported.splitlines())
-    return {"commit": heads["oid"], "branch": heads.get("head", ""), "dirty": dirty}
+    return {"commit": heads["oid"], "branch": safe_text(heads.get("head", "")), "dirty": dirty}
 
 
 def _git_output(*words: str) -> str:

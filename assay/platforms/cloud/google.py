@@ -10,14 +10,14 @@ from typing import Any
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceUnavailableError
-from assay.core.redaction import redact_tokens
+from assay.core.redaction import safe_message
 from assay.platforms.cloud.provider import StockoutError
 
 _STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have enough resources")
 _QUOTA = re.compile(r"QUOTA|quota")
 
 
-def client(kind: Callable[..., Any], anonymous: bool = False, **kwargs: Any) -> Any:
+def client(kind: Callable[..., Any], anonymous: bool = False, **kwargs: object) -> Any:
     """Create a client with the library's credentials, or without any for an emulator."""
     from google.auth.credentials import AnonymousCredentials
     from google.auth.exceptions import GoogleAuthError
@@ -33,7 +33,7 @@ def client(kind: Callable[..., Any], anonymous: bool = False, **kwargs: Any) -> 
         ) from None
 
 
-def client_at(kind: Callable[..., Any], variable: str, **kwargs: Any) -> Any:
+def client_at(kind: Callable[..., Any], variable: str, **kwargs: object) -> Any:
     """Create a client for the endpoint in an environment variable, if it is set."""
     endpoint = os.environ.get(variable, "")
     if endpoint:
@@ -76,7 +76,7 @@ def error_text(what: str, role: str) -> Iterator[None]:
 
 def problem(sentence: str, text: str) -> AssayError:
     """The error for a message of the service: stockout, quota, or another."""
-    text = redact_tokens(text)[:300]
+    text = safe_message(text)[:300]
     if _STOCKOUT.search(text):
         return StockoutError(f"{sentence}: {text}", hint="Add zones: --zone A --zone B")
     if _QUOTA.search(text):
@@ -85,4 +85,4 @@ def problem(sentence: str, text: str) -> AssayError:
 
 
 def line(error: Exception) -> str:
-    return redact_tokens(" ".join(str(error).split()))[:300]
+    return safe_message(" ".join(str(error).split()))[:300]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceUnavailableError
-from assay.core.redaction import redact_tokens
+from assay.core.redaction import safe_message
 from assay.platforms.cloud import google
 from assay.platforms.sinks.tables import BigTable, Column, Row
 
@@ -49,7 +49,7 @@ def parse(text: str) -> TablePlace:
     match = _PLACE.fullmatch(text)
     if not match:
         raise UsageError(
-            f"'{redact_tokens(text)[:80]}' is not a table of BigQuery.",
+            f"'{safe_message(text)[:80]}' is not a table of BigQuery.",
             hint="As in: my-project:benchmarks.results",
         )
     return TablePlace(*match.groups())
@@ -78,7 +78,7 @@ def deliver(
         except _client_errors() as error:
             raise _refusal_error(target, error) from None
     raise ServiceUnavailableError(
-        f"BigQuery was not reached in {TRIES} tries: {redact_tokens(trouble)}.",
+        f"BigQuery was not reached in {TRIES} tries: {safe_message(trouble)}.",
         hint="Rows are kept for later: assay upload --pending",
     )
 
@@ -157,7 +157,7 @@ def _insert(client: Any, target: TablePlace, table: BigTable, batch: Sequence[Ro
             (detail.get("message", "") for p in problems for detail in p.get("errors", ())), ""
         )
         raise AssayError(
-            f"{target} refused {len(problems)} of {len(batch)} rows: {redact_tokens(why)[:200]}",
+            f"{target} refused {len(problems)} of {len(batch)} rows: {safe_message(why)[:200]}",
             hint="Compare the columns of the table; --table selects the kind of rows.",
         )
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from assay.core import objects
 from assay.core.errors import UsageError
-from assay.core.redaction import redact_tokens
+from assay.core.redaction import safe_message
 
 VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 _MAX_BYTES = 65_536  # bytes of a key file
@@ -88,4 +88,4 @@ def _check(path: Path, url: str) -> None:
 
 def _display_url(url: str) -> str:
     """The URL without its query, which may have a signature."""
-    return redact_tokens(url.partition("?")[0])[:200]
+    return safe_message(url.partition("?")[0])[:200]

@@ -16,6 +16,10 @@ from assay.measure.machine import environment
             "# branch.oid abc\n# branch.head (detached)\n# branch.ab +1 -0",
             {"commit": "abc", "branch": "(detached)", "dirty": False},
         ),
+        (
+            "# branch.oid abc\n# branch.head password=s3cr3t",
+            {"commit": "abc", "branch": "password=(not stored)", "dirty": False},
+        ),
         ("", {}),
     ],
 )

@@ -9,9 +9,9 @@ from assay.native.tuner.accuracy_loss import (
     _score,
     bound,
     fastest_safe,
-    images_needed,
     limit,
     loss,
+    required_images,
 )
 
 RIGHT = np.array([True] * 90 + [False] * 10)
@@ -57,7 +57,7 @@ def test_no_change_on_few_pictures_is_no_promise():
 
 @pytest.mark.parametrize("points", [0.5, 1.0, 3.0])
 def test_so_many_pictures_are_just_enough(points):
-    need = images_needed(points)
+    need = required_images(points)
 
     assert 100 * limit(0, 0, need, -1.644854) <= points
     assert 100 * limit(0, 0, need - 2, -1.644854) > points
@@ -66,7 +66,7 @@ def test_so_many_pictures_are_just_enough(points):
 @pytest.mark.parametrize("points", [0.0, -1.0, 100.0])
 def test_a_loss_that_nobody_can_promise_is_refused(points):
     with pytest.raises(ValueError, match="points"):
-        images_needed(points)
+        required_images(points)
 
 
 def test_the_first_that_may_lose_too_much_ends_the_row():
