@@ -290,7 +290,7 @@ def test_an_interrupt_keeps_what_there_is(work, monkeypatch):
         list(comparisons)
 
     assert comparisons.last.ended == "interrupted by the user after 0 pairs"
-    assert seen[-1].failures == ()
+    assert comparisons.last.failures == ()
     assert [reading.result.status for reading in assay.read_results()] == ["interrupted"] * 2
 
 
