@@ -8,6 +8,7 @@ from typing import Annotated
 
 from assay.cli.command import Keywords, click_command
 from assay.cli.finish import show_when_done, status
+from assay.cli.options import print_message
 from assay.cli.progress import ProgressLine
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
@@ -185,6 +186,8 @@ def command(
         if resume
         else evaluate(*cases, **keywords, progress=line).readings
     )
+    if left_out := plan.describe_left_out(cases, keywords["backends"], "infer"):
+        print_message(f"note: {left_out}")
     with show_when_done(line, "evaluate", store, format) as readings:
         for reading in results:
             line.done(reading.result)

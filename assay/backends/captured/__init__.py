@@ -176,6 +176,8 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
 class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
     """Needs a compiler; oneDNN only if requested."""
 
+    on_request: str = "it compiles each model for some seconds to minutes"
+
     @property
     def options(self) -> Mapping[str, Option]:
         return {**OPTIONS, "kernels": KERNELS, "config": CONFIG}

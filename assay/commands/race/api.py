@@ -149,7 +149,7 @@ def contenders(
     plan.check_duplicates([base_case], backends)
     definition = registry.workload(base_case.workload)
     params = definition.params
-    names = plan.backends_of(base_case, backends, [mode])
+    names = plan.backends_of(base_case, backends, [mode], on_request=True)
     cases: dict[str, Case] = {}
     for name in names:
         backend = registry.backend(name)
