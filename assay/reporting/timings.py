@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.core.errors import UsageError
 from assay.core.findings import Mismatch, Quantity, SummarizedResult, Table
 from assay.core.records import Case, Value
-from assay.core.units import human
+from assay.core.units import human, span
 from assay.reporting.warnings import notes
+
+OPTIONS = "options"  # Mismatch.what of requested differences
+MARK = "*"  # of a speed whose options differ from those of the fastest
 
 Cell = Callable[[SummarizedResult], str]
 
@@ -23,10 +25,10 @@ def results_table(
     """One row per result; reasons and doubts are notes with the case's name."""
     check_columns(columns)
     chosen = columns or _usual(readings)
-    speeds = _speeds(readings)
+    speeds = _speeds(readings, mismatches)
     names = case_names(readings)
     return Table(
-        columns=("case", *chosen, "status"),
+        columns=("case", *(_HEADINGS.get(c, c) for c in chosen), "status"),
         rows=tuple(
             (
                 name,
@@ -35,14 +37,14 @@ def results_table(
             )
             for row, (name, r) in enumerate(zip(names, readings, strict=True))
         ),
-        numeric=frozenset(COLUMNS),
+        numeric=frozenset({*COLUMNS, *_HEADINGS.values()}),
         spare=() if columns else ("memory", "first step", "samples"),
         title=title,
         notes=(
+            *_difference_notes(mismatches, speeds),
             *_winner(readings, names),
             *notes(readings, names),
             *_missing_notes(readings, columns),
-            *fairness_notes(mismatches),
         ),
     )
 
@@ -58,11 +60,18 @@ def fairness_notes(mismatches: Sequence[Mismatch]) -> tuple[str, ...]:
     return tuple(mismatch.sentence() for mismatch in mismatches)
 
 
+def _difference_notes(mismatches: Sequence[Mismatch], speeds: Sequence[str]) -> list[str]:
+    """Differing options first, with the mark of the speeds that they concern."""
+    order = sorted(mismatches, key=lambda mismatch: mismatch.what != OPTIONS)
+    mark = f"{MARK} " if any(MARK in speed for speed in speeds) else ""
+    return [f"{mark if each.what == OPTIONS else ''}{each.sentence()}" for each in order]
+
+
 def interval(quantity: Quantity | None) -> str:
     """`3.1 ms – 3.4 ms`, or "" without an interval."""
-    if quantity is None or not math.isfinite(quantity.low):
+    if quantity is None:
         return ""
-    return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
+    return span(quantity.low, quantity.high, lambda bound: human(bound, quantity.unit))
 
 
 def value(quantity: Quantity | None) -> str:
@@ -176,6 +185,8 @@ COLUMNS: dict[str, Cell] = {
     "id": lambda reading: reading.result.id,
 }
 
+_HEADINGS = {"speed": "speed / fastest"}
+
 # column → requirement of its values
 _NEEDS = {
     **dict.fromkeys(("p50", "p90", "p99"), "measured with --latency only"),
@@ -197,13 +208,21 @@ def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
     return rates if len(workloads) == 1 else {}
 
 
-def _speeds(readings: Sequence[SummarizedResult]) -> list[str]:
-    """Speed of each row relative to the fastest, by items per second."""
+def _speeds(readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch] = ()) -> list[str]:
+    """Speed of each row relative to the fastest, by items per second; marked if its options differ
+    from those of the fastest."""
     rates = _rates(readings)
-    best = max((rate.value for rate in rates.values()), default=math.nan)
-    return [
-        f"{rates[row].value / best:.2f} x" if row in rates else "" for row in range(len(readings))
-    ]
+    if not rates:
+        return [""] * len(readings)
+    fastest = max(rates, key=lambda row: rates[row].value)
+    note = next((mismatch.text for mismatch in mismatches if mismatch.what == OPTIONS), "")
+    ours = readings[fastest].result.case.options
+    speeds = [""] * len(readings)
+    for row, rate in rates.items():
+        options = readings[row].result.case.options
+        differs = any(f" {n} " in note and options.get(n) != value for n, value in ours.items())
+        speeds[row] = f"{rate.value / rates[fastest].value:.2f} x{MARK if differs else ''}"
+    return speeds
 
 
 def _winner(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:

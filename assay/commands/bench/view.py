@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assay.commands.bench.trials import Trials
-from assay.core.findings import Output, Quantity, Table
+from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 from assay.reporting.results import status_notes
+from assay.reporting.timings import interval
 
 
 def output(results: Sequence[Result], trials: Sequence[Trials]) -> Output:
@@ -33,7 +34,7 @@ def metrics_table(found: Iterable[Trials]) -> Table:
                 trials.key,
                 trials.metric,
                 human(trials.quantity.value, trials.quantity.unit),
-                _interval(trials.quantity),
+                interval(trials.quantity) if trials.quantity.n > 1 else "",
                 str(trials.quantity.n),
                 ", ".join(f"#{number}" for number in trials.outliers),
             )
@@ -53,12 +54,6 @@ def _run(result: Result) -> tuple[str, ...]:
         str(result.facts.get("reports", "")),
         result.status,
     )
-
-
-def _interval(quantity: Quantity) -> str:
-    if quantity.n < 2:
-        return ""
-    return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
 
 
 def document(results: Sequence[Result], found: Iterable[Trials]) -> dict[str, object]:

@@ -11,7 +11,7 @@ import msgspec
 from assay.commands.history.api import ExplainedShift, SeriesHistory
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
-from assay.core.units import human, percent_change
+from assay.core.units import human, percent_change, plural
 from assay.reporting.output.text import table_text
 from assay.stats.causes import Cause
 from assay.stats.trend import Drift
@@ -117,7 +117,7 @@ def _span(found: SeriesHistory) -> str:
     else:
         ends = f"{first.started[:10]} … {last.started[:10]}"
     stable = len(found.points) - found.stable_from
-    return f"{len(found.points)} points, {ends}; the last {stable} are one stretch"
+    return f"{plural(len(found.points), 'point')}, {ends}; the last {stable} are one stretch"
 
 
 def _document(found: SeriesHistory) -> dict[str, Any]:
