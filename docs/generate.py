@@ -37,6 +37,7 @@ def pages() -> dict[str, str]:
 
 def _commands() -> str:
     context = click.Context(cli.assay, info_name="assay", **cli.assay.context_settings)
+    context.meta["all commands"] = True
     parts = [f"{HEAD}# Commands\n\n```\n{cli.assay.get_help(context).rstrip()}\n```\n"]
     for verb in cli.COMMANDS:
         command = cli.assay.get_command(context, verb)

@@ -64,17 +64,20 @@ def click_command(
 
     def decorate(run: Callable[..., int | None]) -> click.Command:
         parts = inspect.signature(run).parameters
-        shared = [part for api in apis for part in declared_options(api, separator)]
-        shared = [part for part in shared if part.name not in without or part.name in parts]
+        inherited = [part for api in apis for part in declared_options(api, separator)]
+        inherited = [part for part in inherited if part.name not in without or part.name in parts]
         own = declared_options(run, separator)
-        known = [*own, *(part for part in shared if part.name not in {one.name for one in own})]
+        known = [
+            *own,
+            *(part for part in inherited if part.name not in {option.name for option in own}),
+        ]
         rest = next((name for name, part in parts.items() if _is_keywords(part)), "")
 
         def arguments(values: Mapping[str, Any]) -> dict[str, Any]:
             values = {part.name: _value(part, values[part.name]) for part in known}
             passed = {name: values[name] for name in parts if name in values}
             if rest:
-                names = (part.name for part in shared if part.name not in without)
+                names = (part.name for part in inherited if part.name not in without)
                 passed[rest] = {name: values[name] for name in names}
             return passed
 
@@ -105,7 +108,7 @@ def declared_options(function: Callable[..., Any], separator: str = "-") -> list
     return known
 
 
-def flags_typed(but: Sequence[str] = ()) -> list[str]:
+def typed_flags(but: Sequence[str] = ()) -> list[str]:
     """Options that were typed, not left at their defaults; without those named."""
     context = click.get_current_context()
     return [

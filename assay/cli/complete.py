@@ -44,10 +44,10 @@ def _words(find: Callable[[click.Context, str], Iterable[str]]) -> Completer:
         from click.shell_completion import CompletionItem  # 9 ms
 
         try:
-            found = list(find(ctx, incomplete))
+            matches = list(find(ctx, incomplete))
         except AssayError:
             return []
-        return [CompletionItem(one, type=_kind(one)) for one in found]
+        return [CompletionItem(match, type=_kind(match)) for match in matches]
 
     return complete
 
@@ -57,11 +57,11 @@ def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """`WORKLOAD`, then `@BACKEND`; or a file."""
     from assay.core.registry import names
 
-    workload, at, begun = _split_at(ctx, incomplete)
+    workload, at, prefix = _split_at(ctx, incomplete)
     if at:
         before = "" if _bash_broke(ctx, incomplete) else f"{workload}@"
         return [
-            f"{before}{name}" for name in _supporting_backends(workload) if name.startswith(begun)
+            f"{before}{name}" for name in _supporting_backends(workload) if name.startswith(prefix)
         ]
     if _kind(incomplete) == "file":
         return [incomplete]
@@ -73,8 +73,8 @@ def backends(_: click.Context, incomplete: str) -> Iterable[str]:
     """One, or several by commas."""
     from assay.core.registry import names
 
-    before, comma, begun = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in names("backends") if name.startswith(begun)]
+    before, comma, prefix = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in names("backends") if name.startswith(prefix)]
 
 
 @_words
@@ -84,10 +84,10 @@ def runs(ctx: click.Context, incomplete: str) -> Iterable[str]:
     run, slash, _ = incomplete.partition("/")
     place = folder / run if slash else folder
     try:
-        found = sorted((e.name for e in os.scandir(place) if e.is_dir()), reverse=not slash)
+        entries = sorted((e.name for e in os.scandir(place) if e.is_dir()), reverse=not slash)
     except OSError:
         return []
-    known = [f"{run}/{name}" for name in found] if slash else ["last", *found[:NEWEST]]
+    known = [f"{run}/{name}" for name in entries] if slash else ["last", *entries[:NEWEST]]
     return [name for name in known if name.startswith(incomplete)]
 
 
@@ -119,14 +119,14 @@ def values(option: str) -> Completer:
     def complete(_: click.Context, incomplete: str) -> Iterable[str]:
         from assay.core.registry import backend, names
 
-        before, comma, begun = incomplete.rpartition(",")
+        before, comma, prefix = incomplete.rpartition(",")
         known = dict.fromkeys(
             str(choice)
             for name in names("backends")
             if option in backend(name).options
             for choice in backend(name).options[option].choices
         )
-        return [f"{before}{comma}{one}" for one in known if one and one.startswith(begun)]
+        return [f"{before}{comma}{match}" for match in known if match and match.startswith(prefix)]
 
     return complete
 
@@ -149,8 +149,8 @@ def _split_at(ctx: click.Context, incomplete: str) -> tuple[str, bool, str]:
     if _bash_broke(ctx, incomplete):
         *_, workload = [word for word in _typed_arguments(ctx) if word != "@"] or [""]
         return workload, True, incomplete.removeprefix("@")
-    workload, at, begun = incomplete.rpartition("@")
-    return workload, bool(at), begun
+    workload, at, prefix = incomplete.rpartition("@")
+    return workload, bool(at), prefix
 
 
 def _bash_broke(ctx: click.Context, incomplete: str) -> bool:
@@ -160,8 +160,8 @@ def _bash_broke(ctx: click.Context, incomplete: str) -> bool:
 
 def _typed_arguments(ctx: click.Context) -> list[str]:
     """Arguments before the one that is completed."""
-    found: list[str] = []
+    words: list[str] = []
     for value in ctx.params.values():
         if isinstance(value, tuple):
-            found += [word for word in value if isinstance(word, str)]
-    return found
+            words += [word for word in value if isinstance(word, str)]
+    return words

@@ -58,8 +58,12 @@ def show_when_done(
 
 def unfair_sentences(readings: Sequence[SummarizedResult]) -> list[str]:
     """What --strict refuses, one sentence each."""
-    found = fairness(reading.result for reading in readings)
-    return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
+    mismatches = fairness(reading.result for reading in readings)
+    return [
+        f"refused: {mismatch.workload}: {mismatch.text}."
+        for mismatch in mismatches
+        if mismatch.unfair
+    ]
 
 
 def status(readings: Iterable[SummarizedResult]) -> int:
@@ -108,32 +112,32 @@ def _show(
     readings: list[SummarizedResult], form: str, command: str, runs: Path, columns: Sequence[str]
 ) -> None:
     """The table of what was measured; none without a format."""
-    found = [reading.result for reading in readings]
+    measured = [reading.result for reading in readings]
     if form:
-        printing.show(results.output(readings, fairness(found), columns), form)
-    print_logs(found, runs)
-    cut_short = any(result.status == "interrupted" for result in found)
-    print_saved(found[0].run, command if cut_short else "")
+        printing.show(results.output(readings, fairness(measured), columns), form)
+    print_logs(measured, runs)
+    cut_short = any(result.status == "interrupted" for result in measured)
+    print_saved(measured[0].run, command if cut_short else "")
 
 
-def output(found: Uploads) -> Output:
-    waiting = sum(not one.arrived for one in found.uploads)
+def output(uploads: Uploads) -> Output:
+    waiting = sum(not upload.arrived for upload in uploads.uploads)
     note = f"{waiting} did not arrive; to try again: assay upload --pending" if waiting else ""
     return Output(
         tables=(
             Table(
                 columns=("sink", "place", "what became of it"),
-                rows=tuple((one.sink, one.place, one.text) for one in found.uploads),
+                rows=tuple((upload.sink, upload.place, upload.text) for upload in uploads.uploads),
                 notes=(note,) if note else (),
             ),
         ),
-        document=msgspec.to_builtins(found),
+        document=msgspec.to_builtins(uploads),
     )
 
 
-def upload_lines(found: Uploads) -> list[str]:
+def upload_lines(uploads: Uploads) -> list[str]:
     """For a run that has uploaded by itself."""
-    return [one.line for one in found.uploads]
+    return [upload.line for upload in uploads.uploads]
 
 
 A = TypeVar("A")
@@ -153,12 +157,12 @@ def handle_signals() -> None:
         context.with_resource(adopt_orphans())  # until the command has ended
 
 
-def show_last(found: Iterator[A], show: Callable[[A], None]) -> A:
+def show_last(items: Iterator[A], show: Callable[[A], None]) -> A:
     """The last of what grows, shown in any case."""
     handle_signals()
     seen: list[A] = []
     try:
-        seen.extend(found)
+        seen.extend(items)
     finally:
         if seen:
             show(seen[-1])

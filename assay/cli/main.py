@@ -20,162 +20,130 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    group: str  # of the help page
     module: str  # its `command` is the click command
     line: str
+    common: bool = False  # in `assay --help`; `assay help all` shows the others too
 
 
-COMMANDS = {
-    "run": Command(
-        "Measure", "assay.commands.run.cli", "Measure a model on one backend or on all."
-    ),
-    "study": Command(
-        "Measure",
-        "assay.commands.study.cli",
-        "Measure a matrix of options, and show what each one gains.",
-    ),
-    "bench": Command(
-        "Measure", "assay.commands.bench.cli", "Run benchmark classes, and compare their runs."
-    ),
-    "scale": Command(
-        "Measure",
-        "assay.commands.scale.cli",
-        "Measure training on 1, 2, 4 … devices: how well it scales.",
-    ),
-    "evaluate": Command(
-        "Measure", "assay.commands.evaluate", "Measure the accuracy of a trained network."
-    ),
-    "train": Command(
-        "Measure", "assay.commands.train.cli", "Train a network by a recipe, and test its accuracy."
-    ),
-    "profile": Command(
-        "Measure",
-        "assay.commands.profile",
-        "Profile a model: its slowest operations, and a trace.",
-    ),
-    "doctor": Command(
-        "Measure",
-        "assay.commands.doctor",
-        "Check this machine: devices, noise, peak rates.",
-    ),
-    "task": Command(
-        "Measure",
-        "assay.commands.task.cli",
-        "Benchmark any command; metrics are read from its log.",
-    ),
-    "ab": Command(
-        "Decide",
-        "assay.commands.ab.cli",
-        "Compare two cases or commands: which is faster, how sure.",
-    ),
-    "compare": Command(
-        "Decide",
-        "assay.commands.compare.cli",
-        "Compare two sets of kept results, or files of other tools.",
-    ),
-    "repro": Command(
-        "Decide",
-        "assay.commands.repro.cli",
-        "Measure a kept result again: does it come out the same?",
-    ),
-    "race": Command(
-        "Decide", "assay.commands.race.cli", "Find the fastest configuration of a workload here."
-    ),
-    "history": Command(
-        "Decide",
-        "assay.commands.history.cli",
-        "Show a case over time: shifts, drift, what changed there.",
-    ),
-    "check": Command(
-        "Decide", "assay.commands.check.cli", "Check whether anything got worse: the gate for a CI."
-    ),
-    "schedule": Command(
-        "Decide",
-        "assay.commands.schedule.cli",
-        "Schedule a plan file, and see whether it was kept to.",
-    ),
-    "bisect": Command(
-        "Decide", "assay.commands.bisect.cli", "Find the commit or version that changed the speed."
-    ),
-    "explain": Command("Decide", "assay.commands.explain", "Explain why two results differ."),
-    "compile": Command(
-        "Native", "assay.commands.compile.cli", "Compile a Keras model to a native program."
-    ),
-    "tune": Command(
-        "Native",
-        "assay.commands.tune.cli",
-        "Make a network faster, within a stated loss of accuracy.",
-    ),
-    "export-onnx": Command("Native", "assay.commands.export_onnx", "Write a Keras model as ONNX."),
-    "configs": Command(
-        "Native",
-        "assay.commands.configs",
-        "Check, explain or sort HPVM's configuration files.",
-    ),
-    "list": Command(
-        "Keep and see",
-        "assay.commands.list",
-        "List workloads, backends, results, tasks, benchmarks.",
-    ),
-    "show": Command("Keep and see", "assay.commands.show", "Show kept results."),
-    "plot": Command(
-        "Keep and see", "assay.commands.plot.cli", "Plot samples, or memory and CPU over time."
-    ),
-    "serve": Command(
-        "Keep and see", "assay.web.serve", "Show results in a browser: the dashboard."
-    ),
-    "report": Command("Keep and see", "assay.web.report", "Write a run as one HTML file."),
-    "publish": Command(
-        "Keep and see", "assay.web.publish", "Write the dashboard as a static site."
-    ),
-    "results": Command(
-        "Keep and see", "assay.commands.results.cli", "Label, tag or remove kept results."
-    ),
-    "store": Command(
-        "Keep and see", "assay.commands.store", "Copy results from one store to another."
-    ),
-    "data": Command("Keep and see", "assay.commands.data", "List or fetch datasets."),
-    "import": Command(
-        "Keep and see",
-        "assay.commands.import_",
-        "Import run folders, and files of other tools.",
-    ),
-    "export": Command(
-        "Keep and see", "assay.commands.export", "Write results as files of other tools."
-    ),
-    "upload": Command(
-        "Keep and see",
-        "assay.commands.upload",
-        "Send results to BigQuery, to objects, to CloudWatch.",
-    ),
-    "image": Command(
-        "Elsewhere",
-        "assay.commands.image",
-        "Build images with a framework in them, and measure there.",
-    ),
-    "cloud": Command(
-        "Elsewhere",
-        "assay.commands.cloud.cli",
-        "Make, see, start, stop and delete machines of Google Cloud.",
-    ),
-    "hpvm": Command("Compatibility", "assay.compat.hpvm.cli", "HPVM's Keras benchmark scripts."),
-    "keras-benchmarks": Command(
-        "Compatibility",
-        "assay.compat.keras_benchmarks",
-        "keras-benchmarks' run_benchmark.py.",
-    ),
-    "vgg16": Command("Compatibility", "assay.compat.vgg16", "The VGG16 study's main.py."),
-    "driver": Command("Compatibility", "assay.compat.driver", "The AWS benchmark driver."),
-    "perfzero": Command("Compatibility", "assay.compat.perfzero.cli", "PerfZero's benchmark.py."),
-    "perfzero-setup": Command(
-        "Compatibility", "assay.compat.perfzero.setup", "PerfZero's setup.py."
-    ),
-    "perfzero-cloud": Command(
-        "Compatibility",
-        "assay.compat.perfzero.cloud",
-        "PerfZero's cloud_manager.py.",
-    ),
+GROUPS = {
+    "Measure": {
+        "run": Command("assay.commands.run.cli", "Measure a model on one backend or on all.", True),
+        "task": Command(
+            "assay.commands.task.cli", "Benchmark any command; metrics are read from its log.", True
+        ),
+        "bench": Command(
+            "assay.commands.bench.cli", "Run benchmark classes, and compare their runs."
+        ),
+        "study": Command(
+            "assay.commands.study.cli", "Measure a matrix of options, and show what each one gains."
+        ),
+        "scale": Command(
+            "assay.commands.scale.cli", "Measure training on 1, 2, 4 … devices: how well it scales."
+        ),
+        "evaluate": Command(
+            "assay.commands.evaluate", "Measure the accuracy of a trained network."
+        ),
+        "train": Command(
+            "assay.commands.train.cli", "Train a network by a recipe, and test its accuracy."
+        ),
+        "profile": Command(
+            "assay.commands.profile", "Profile a model: its slowest operations, and a trace.", True
+        ),
+        "doctor": Command(
+            "assay.commands.doctor", "Check this machine: devices, noise, peak rates.", True
+        ),
+    },
+    "Decide": {
+        "ab": Command(
+            "assay.commands.ab.cli",
+            "Compare two cases or commands: which is faster, how sure.",
+            True,
+        ),
+        "compare": Command(
+            "assay.commands.compare.cli",
+            "Compare two sets of results, or files of other tools.",
+            True,
+        ),
+        "repro": Command(
+            "assay.commands.repro.cli", "Measure a stored result again: is it the same?"
+        ),
+        "bisect": Command(
+            "assay.commands.bisect.cli", "Find the commit or version that changed the speed.", True
+        ),
+        "explain": Command("assay.commands.explain", "Explain why two results differ.", True),
+    },
+    "Watch": {
+        "check": Command(
+            "assay.commands.check.cli", "Check all series for regressions: the gate for CI.", True
+        ),
+        "history": Command(
+            "assay.commands.history.cli",
+            "Show a case over time: shifts, drift, what changed.",
+            True,
+        ),
+        "schedule": Command(
+            "assay.commands.schedule.cli", "Run a plan file regularly, and show missed runs."
+        ),
+    },
+    "Make faster": {
+        "race": Command(
+            "assay.commands.race.cli", "Find the fastest configuration of a workload.", True
+        ),
+        "tune": Command(
+            "assay.commands.tune.cli",
+            "Make a network faster, within a stated loss of accuracy.",
+            True,
+        ),
+        "compile": Command(
+            "assay.commands.compile.cli", "Compile a Keras or ONNX model to a native program."
+        ),
+        "export-onnx": Command("assay.commands.export_onnx", "Write a Keras model as ONNX."),
+        "configs": Command(
+            "assay.commands.configs", "Check, explain or sort HPVM's configuration files."
+        ),
+    },
+    "Share": {
+        "list": Command(
+            "assay.commands.list.cli", "List runs, results, workloads, backends, benchmarks.", True
+        ),
+        "show": Command("assay.commands.show", "Show stored results.", True),
+        "plot": Command("assay.commands.plot.cli", "Plot samples, or memory and CPU over time."),
+        "serve": Command("assay.web.serve", "Show results in a browser: the dashboard.", True),
+        "report": Command("assay.web.report", "Write a run as one HTML file."),
+        "publish": Command("assay.web.publish", "Write the dashboard as a static site."),
+        "results": Command("assay.commands.results.cli", "Label, tag or remove stored results."),
+        "store": Command("assay.commands.store", "Copy results from one store to another."),
+        "data": Command("assay.commands.data", "List or download datasets."),
+        "import": Command(
+            "assay.commands.import_", "Import run folders, and files of other tools."
+        ),
+        "export": Command("assay.commands.export", "Write results as files of other tools."),
+        "upload": Command(
+            "assay.commands.upload", "Send results to BigQuery, object stores, CloudWatch."
+        ),
+    },
+    "Machines": {
+        "image": Command(
+            "assay.commands.image", "Build container images with a framework, and measure there."
+        ),
+        "cloud": Command(
+            "assay.commands.cloud.cli",
+            "Create, list, start, stop and delete Google Cloud machines.",
+        ),
+    },
+    "Other tools": {
+        "hpvm": Command("assay.compat.hpvm.cli", "HPVM's Keras benchmark scripts."),
+        "keras-benchmarks": Command(
+            "assay.compat.keras_benchmarks", "keras-benchmarks' run_benchmark.py."
+        ),
+        "vgg16": Command("assay.compat.vgg16", "The VGG16 study's main.py."),
+        "driver": Command("assay.compat.driver", "The AWS benchmark driver."),
+        "perfzero": Command("assay.compat.perfzero.cli", "PerfZero's benchmark.py."),
+        "perfzero-setup": Command("assay.compat.perfzero.setup", "PerfZero's setup.py."),
+        "perfzero-cloud": Command("assay.compat.perfzero.cloud", "PerfZero's cloud_manager.py."),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def load(name: str) -> ModuleType:
@@ -207,9 +175,10 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`assay help VERB` is `assay VERB --help`."""
+        """`assay help VERB` is `assay VERB --help`; `assay help all` shows every command."""
         if args[:1] == ["help"]:
-            args = [*args[1:], "--help"]
+            ctx.meta["all commands"] = args[1:] == ["all"]
+            args = ["--help"] if ctx.meta["all commands"] else [*args[1:], "--help"]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -219,7 +188,7 @@ class CommandGroup(click.Group):
         from click.shell_completion import CompletionItem
 
         known = {verb: about.line for verb, about in COMMANDS.items()}
-        known["help"] = "Show help of a command."
+        known["help"] = "Show help of a command, or of all."
         return [
             CompletionItem(verb, help=line)
             for verb, line in known.items()
@@ -227,17 +196,26 @@ class CommandGroup(click.Group):
         ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups = dict.fromkeys(about.group for about in COMMANDS.values())
-        for group in groups:
-            with formatter.section(group):
-                formatter.write_dl([(v, a.line) for v, a in COMMANDS.items() if a.group == group])
+        for name, group in GROUPS.items():
+            rows = [
+                (v, a.line) for v, a in group.items() if a.common or ctx.meta.get("all commands")
+            ]
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Start with"):
+            formatter.write_dl(
+                [
+                    ("assay run mnist-mlp", "Measure a small model on every backend."),
+                    ("assay help all", f"Show all {len(COMMANDS)} commands."),
+                    ("assay help ab", "Show the options of a command, with examples."),
+                ]
+            )
 
 
-@click.command(
-    cls=CommandGroup,
-    epilog="A newcomer needs only:  assay run mnist-mlp",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.command(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="assay %(version)s")
 @click.option(
     "--store", metavar="URL", help="Where results are stored, for any command: a folder or a URL."
@@ -327,7 +305,7 @@ SYNONYMS = {
     **dict.fromkeys(("view", "cat", "get", "summary"), "show"),
     **dict.fromkeys(("dataset", "datasets", "download", "fetch"), "data"),
     **dict.fromkeys(("load", "adopt"), "import"),
-    **dict.fromkeys(("ls", "log", "runs"), "list results"),
+    **dict.fromkeys(("ls", "log", "runs"), "list"),
     **dict.fromkeys(("models", "networks", "workloads"), "list workloads"),
     **dict.fromkeys(("backend", "backends", "frameworks"), "list backends"),
     "benchmarks": "list benchmarks",
@@ -352,4 +330,4 @@ def unknown_command(word: str, verbs: Iterable[str]) -> UsageError:
             f"There is no command named '{word}'.",
             hint=f"Did you mean '{meant}'? To see how: assay {meant.split()[0]} --help",
         )
-    return unknown_name_error("command", word, verbs, hint="assay --help lists them.")
+    return unknown_name_error("command", word, verbs, hint="assay help all lists them.")

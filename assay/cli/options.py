@@ -54,7 +54,7 @@ def to_bool(value: str, name: str) -> bool:
 
 def pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
     """`NAME=VALUE` texts of one flag."""
-    found = {}
+    values = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals:
@@ -64,8 +64,8 @@ def pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
                 f"{flag} got '{text}', but takes one NAME at a time.",
                 hint=f"Repeat it: {flag} a=1 {flag} b=2; commas separate the values of a sweep.",
             )
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def values(text: str) -> list[str]:

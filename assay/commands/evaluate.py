@@ -75,7 +75,7 @@ def evaluate(
     >>> for result in assay.evaluate("lenet@torch", first=500):
     ...     print(result.case.key, assay.summarize(result).quantities["accuracy"])
     """
-    made = make_evaluation_plan(
+    evaluation = make_evaluation_plan(
         *cases,
         weights=weights,
         split=split,
@@ -90,7 +90,7 @@ def evaluate(
         label=label,
         tags=tags,
     )
-    return RunResults(run_cases(made, store, progress))
+    return RunResults(run_cases(evaluation, store, progress))
 
 
 def make_evaluation_plan(
@@ -109,10 +109,10 @@ def make_evaluation_plan(
     tags: Mapping[str, str] | None = None,
 ) -> Plan:
     """What `evaluate` is going to evaluate, checked."""
-    each = [one for case in cases for one in _split_backends(case)]
-    found = plan.expand_cases(each, backends, params, options, trust)
+    each = [part for case in cases for part in _split_backends(case)]
+    expanded = plan.expand_cases(each, backends, params, options, trust)
     return Plan(
-        cases=prepare_for_evaluation(found, _named_options(cases, options), str(weights)),
+        cases=prepare_for_evaluation(expanded, _named_options(cases, options), str(weights)),
         procedure=Procedure(timeout=as_seconds(timeout, "timeout", "1h")),
         evaluation=Evaluation(split=split, first=first, expected=expected, tolerance=tolerance),
         label=label,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 
 REDACTED = "(not stored)"
 MAX_LENGTH = 65_536  # of a text that is stored; longer ones are cut
 
 _PASSWORD = re.compile(
-    r"passw|passphrase|pwd|secret|credential"
+    r"passw|passphrase|pwd|secret|credential|(?:api|access|private)[_-]?key"
     r"|(?<![a-z])pass(?![a-z])|(?-i:(?<=[a-z])Pass(?![a-z]))|(?-i:(?<!BY)PASS(?![A-Za-z]))",
     re.IGNORECASE,
 )
@@ -145,6 +145,6 @@ def _is_secret(name: str, value: str) -> bool:
 @functools.cache
 def _tokens() -> re.Pattern[str]:
     """One pattern of all shapes, which begin where no word goes on."""
-    text = resources.files("assay.core").joinpath("tokens.txt").read_text("utf-8")
+    text = Path(__file__).with_name("tokens.txt").read_text("utf-8")
     lines = (line for line in text.splitlines() if not line.startswith("#"))
     return re.compile(r"(?<![\w-])(?:" + "|".join(line.split(None, 1)[1] for line in lines) + ")")

@@ -74,8 +74,17 @@ def plain(text: object, limit: int = MAX_NAME) -> str:
     return spelled if len(spelled) <= limit else f"{spelled[: limit - 1]}…"
 
 
-def steady_samples(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samples:
-    return Samples(metric=plain(metric), unit=unit, phase="steady", values=tuple(values), **more)
+def steady_samples(
+    metric: str, unit: str, values: Iterable[float], steps: int = 1, process: int = 0
+) -> Samples:
+    return Samples(
+        metric=plain(metric),
+        unit=unit,
+        phase="steady",
+        values=tuple(values),
+        steps=steps,
+        process=process,
+    )
 
 
 def numbers(content: Content, values: object, what: str) -> tuple[float, ...]:

@@ -25,7 +25,8 @@ def results_table(
     """One row per result; reasons and doubts are notes with the case's name."""
     check_columns(columns)
     chosen = columns or _usual(readings)
-    speeds = _speeds(readings, mismatches)
+    wrong = _wrong_rows(readings, mismatches)
+    speeds = _speeds(readings, wrong, mismatches)
     names = case_names(readings)
     return Table(
         columns=("case", *(_HEADINGS.get(c, c) for c in chosen), "status"),
@@ -42,7 +43,7 @@ def results_table(
         title=title,
         notes=(
             *_difference_notes(mismatches, speeds),
-            *_winner(readings, names),
+            *_winner(readings, names, wrong),
             *notes(readings, names),
             *_missing_notes(readings, columns),
         ),
@@ -197,6 +198,18 @@ _NEEDS = {
 }
 
 
+def _wrong_rows(
+    readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch]
+) -> dict[int, float]:
+    """Row → difference of its outputs, of those that are wrong."""
+    wrong = {name: difference for m in mismatches for name, difference in m.wrong.items()}
+    return {
+        row: wrong[reading.result.id]
+        for row, reading in enumerate(readings)
+        if reading.result.id in wrong
+    }
+
+
 def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
     """Row → items per second, if all rows have one workload: otherwise not comparable."""
     rates = {
@@ -208,26 +221,31 @@ def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
     return rates if len(workloads) == 1 else {}
 
 
-def _speeds(readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch] = ()) -> list[str]:
-    """Speed of each row relative to the fastest, by items per second; marked if its options differ
-    from those of the fastest."""
+def _speeds(
+    readings: Sequence[SummarizedResult],
+    wrong: Mapping[int, float],
+    mismatches: Sequence[Mismatch],
+) -> list[str]:
+    """Speed of each row relative to the fastest with right outputs, by items per second; marked if
+    its options differ from those of the fastest."""
     rates = _rates(readings)
-    if not rates:
-        return [""] * len(readings)
-    fastest = max(rates, key=lambda row: rates[row].value)
+    speeds = {row: f"outputs differ by {difference:.2g}" for row, difference in wrong.items()}
+    right = sorted((row for row in rates if row not in wrong), key=lambda row: -rates[row].value)
     note = next((mismatch.text for mismatch in mismatches if mismatch.what == OPTIONS), "")
-    ours = readings[fastest].result.case.options
-    speeds = [""] * len(readings)
-    for row, rate in rates.items():
-        options = readings[row].result.case.options
-        differs = any(f" {n} " in note and options.get(n) != value for n, value in ours.items())
-        speeds[row] = f"{rate.value / rates[fastest].value:.2f} x{MARK if differs else ''}"
-    return speeds
+    for row in right:
+        ours, others = (readings[each].result.case.options for each in (right[0], row))
+        differs = any(f" {n} " in note and others.get(n) != value for n, value in ours.items())
+        ratio = rates[row].value / rates[right[0]].value
+        speeds[row] = f"{ratio:.2f} x{MARK if differs else ''}"
+    return [speeds.get(row, "") for row in range(len(readings))]
 
 
-def _winner(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
-    """Note naming the fastest case, or the tie and the `ab` command that would break it."""
-    rates = _rates(readings)
+def _winner(
+    readings: Sequence[SummarizedResult], names: Sequence[str], wrong: Mapping[int, float]
+) -> list[str]:
+    """Note naming the fastest case with right outputs, or the tie and the `ab` command that would
+    break it."""
+    rates = {row: rate for row, rate in _rates(readings).items() if row not in wrong}
     if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
         return []
     order = sorted(rates, key=lambda row: -rates[row].value)

@@ -14,7 +14,7 @@ from assay.core.series import Point
 from assay.stats import changepoints, intervals
 from assay.stats.changepoints import FEWEST, LONGEST, line_p_value, step_p_value
 from assay.stats.intervals import Array
-from assay.stats.shift_search import DRIFTS_FROM, LEVEL, STRAIGHT, Track, find, fitted_at
+from assay.stats.shift_search import LEVEL, MIN_DRIFT_POINTS, STRAIGHT, Track, find, fitted_at
 
 WINDOW = 128  # points that a new one is held against
 LOOKS = 10  # a look at every new point errs about so much more often than a single one
@@ -118,7 +118,7 @@ def _drift(
     """A slow change within a stretch, by the slope of Theil and Sen over its newest points."""
     start, end = max(part[0], part[1] - LONGEST), part[1]
     count = end - start
-    if count < DRIFTS_FROM:
+    if count < MIN_DRIFT_POINTS:
         return None
     fitted = fitted_at(whole, np.array([start]), count)
     p = float(line_p_value(fitted.line, count)[0])

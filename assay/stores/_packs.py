@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from assay.stores import folders
 MAX_RUNS = 2000  # per pack: its list of names is read completely
 SKIPPED_NAME = "lock"
 _REMOVED_PREFIX = ".packed-"  # prefix of a packed run folder that is being removed
+_RESTORED_PREFIX = ".restored-"  # prefix of a run folder that is being restored
+_ABANDONED_AFTER = 86400.0  # seconds after which a folder that is being restored is a leftover
 
 
 class Pack:
@@ -107,18 +110,22 @@ def remove_packed(runs: Path, pack: Pack) -> Iterator[str]:
 def sweep(runs: Path, packs: Path) -> None:
     """Remove leftovers of killed processes."""
     with folders.explain_os_errors(runs), os.scandir(runs) as entries:
-        leftovers = [
-            Path(entry.path) for entry in entries if entry.name.startswith(_REMOVED_PREFIX)
-        ]
+        leftovers = [Path(entry.path) for entry in entries if _is_leftover(entry)]
     for folder in leftovers:
         folders.remove(folder)
     for file in packs.glob(".*.zip"):
         file.unlink()
 
 
+def _is_leftover(entry: os.DirEntry[str]) -> bool:
+    if entry.name.startswith(_RESTORED_PREFIX):
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_AFTER
+    return entry.name.startswith(_REMOVED_PREFIX)
+
+
 def restore(pack: Pack, run: str, runs: Path) -> None:
     """Extract the folder of a run from its pack, which keeps it."""
-    temporary = runs / f".{os.getpid()}-restored-{run}"
+    temporary = runs / f"{_RESTORED_PREFIX}{os.urandom(4).hex()}-{run}"
     with _explain_errors(pack.path):
         try:
             for name in pack.runs[run]:

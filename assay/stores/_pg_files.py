@@ -7,7 +7,7 @@ logs and traces are there, and the database has their names and sizes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -139,12 +139,18 @@ def _content(connection: Connection, run: str, file: ListedFile, url: str) -> It
         yield from iter(lambda: source.read(PIECE), b"")
 
 
-def remove(connection: Connection, run: str, below: str, url: str) -> None:
-    for file in list_files(connection, run, below):
-        if not file.here and url:
-            with _open_file_system(url) as (system, prefix):
-                system.rm_file(f"{prefix}/{run}/{file.path}")
+def remove(connection: Connection, run: str, below: str) -> list[ListedFile]:
+    """Delete the files of a run from the database; returns those in an object store."""
+    remote = [file for file in list_files(connection, run, below) if not file.here]
     connection.execute("DELETE FROM files WHERE run = %s AND starts_with(path, %s)", (run, below))
+    return remote
+
+
+def remove_objects(run: str, files: Sequence[ListedFile], url: str) -> None:
+    """Delete files from an object store, after the database has forgotten them."""
+    for file in files if url else ():
+        with _open_file_system(url) as (system, prefix), suppress(FileNotFoundError):
+            system.rm_file(f"{prefix}/{run}/{file.path}")
 
 
 @contextmanager

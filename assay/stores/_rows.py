@@ -132,12 +132,14 @@ def replace(database: sqlite3.Connection, result: Result) -> None:
     keep(database, result)
 
 
-def forget(database: sqlite3.Connection, ids: Sequence[str]) -> None:
-    """Delete results with their summaries and points."""
-    for result_id in ids:
-        database.execute(
-            "DELETE FROM points WHERE result = (SELECT number FROM results WHERE id = ?)",
-            (result_id,),
-        )
-        for table in ("results", "summaries"):
-            database.execute(f"DELETE FROM {table} WHERE id = ?", (result_id,))
+def forget(database: sqlite3.Connection, removals: Sequence[tuple[str, str]]) -> None:
+    """Delete runs (RUN, "") and results (RUN, NNN) with their summaries and points."""
+    for run, case in removals:
+        where, value = ("id", f"{run}/{case}") if case else ("run", run)
+        rows = database.execute(f"SELECT number, id FROM results WHERE {where} = ?", (value,))
+        for row in rows.fetchall():
+            database.execute("DELETE FROM points WHERE result = ?", (row["number"],))
+            database.execute("DELETE FROM summaries WHERE id = ?", (row["id"],))
+            database.execute("DELETE FROM results WHERE id = ?", (row["id"],))
+        if not case:
+            database.execute("DELETE FROM whole_runs WHERE run = ?", (run,))

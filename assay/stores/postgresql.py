@@ -233,15 +233,16 @@ class PostgresStore:
         return {row["id"] for row in rows}
 
     def delete(self, text: str) -> list[str]:
+        """The database first: objects and local files without a row there are never shown."""
         ids = self.find(text)
         run, slash, _ = (ids[0] if "/" in text else self.find_run(text)).partition("/")
         below = f"{ids[0].partition('/')[2]}/" if slash else ""
 
-        def gone(connection: Connection) -> None:
-            files.remove(connection, run, below, self._files)
+        def forget_all(connection: Connection) -> list[files.ListedFile]:
             forget(connection, ids, "" if slash else run)
+            return files.remove(connection, run, below)
 
-        self._link.change(gone)
+        files.remove_objects(run, self._link.change(forget_all), self._files)
         if (self.runs / run / below).exists():
             folders.remove(self.runs / run / below)
         return ids

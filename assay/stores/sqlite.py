@@ -15,6 +15,7 @@ from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.series import Entry, Point, StoredPoint, StoredSeries
 from assay.stores import _points as points
+from assay.stores import _removal as removal
 from assay.stores import _rows as rows
 from assay.stores import folders, importing
 from assay.stores._files import RunFiles
@@ -163,24 +164,31 @@ class SqliteStore:
         return scan.ids
 
     def delete(self, text: str) -> list[str]:
-        """Delete the folder first: index entries without it are skipped."""
         ids = self.find(text)
-        run = self.find_run(text.partition("/")[0])
-        folder = self.folder(ids[0] if "/" in text else run)
-        self._shelf.drop([run])
-        folders.remove(folder)
-        self._run(lambda: rows.forget(self._database, ids))
+        path = self.find_run(text.partition("/")[0])
+        if "/" in text:
+            path = ids[0]
+            self.folder(path)  # the other results of a packed run stay
+        self._remove([removal.begin(self.runs, path)])
         return ids
 
     def unpack(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
-        ids = [
-            result_id for run in self._shelf.without_folder(whole) for result_id in self.find(run)
-        ]
+        packed = self._shelf.without_folder(whole)
+        ids = [result_id for run in packed for result_id in self.find(run)]
         for run in set(runs).difference(whole):
             self.folder(run)
-        self._shelf.drop(runs)
-        self._run(lambda: rows.forget(self._database, ids))
+        removals = [removal.begin(self.runs, run) for run in packed]
+        self._shelf.drop(runs)  # each pack is rewritten once
+        self._remove(removals)
         return ids
+
+    def _remove(self, removals: Sequence[removal.Removal]) -> None:
+        """Steps 2 and 3 of removals; a result that has been measured again meanwhile stays."""
+        gone = [each for each in removals if not each.source.exists()]
+        self._run(lambda: rows.forget(self._database, [(each.run, each.case) for each in gone]))
+        self._shelf.drop([e.run for e in gone if not e.case or (self.runs / e.run).is_dir()])
+        for each in removals:
+            removal.end(each)
 
     def packed_sizes(self, result_id: str) -> list[int] | None:
         return self._shelf.sizes(result_id)
@@ -255,6 +263,7 @@ class SqliteStore:
     def _pick_up(self) -> None:
         """Index new results in run folders."""
         self._pick_up_packs()
+        self._finish_removals()
         whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
         for run in (self.runs / name for name in folders.runs_in(self.runs) if name not in whole):
             rows = self._database.execute("SELECT id FROM results WHERE run = ?", (run.name,))
@@ -263,6 +272,13 @@ class SqliteStore:
                 if f"{run.name}/{case.name}" not in known:
                     self._index_file(f"{run.name}/{case.name}")
             self._mark_complete(run)
+
+    def _finish_removals(self) -> None:
+        for each in removal.leftovers(self.runs):
+            try:
+                self._remove([each])
+            except StoreError as error:
+                self._note(f"{error} {error.hint}")
 
     def _pick_up_packs(self) -> None:
         for _, ids in self._shelf.new_packs(self.problems):

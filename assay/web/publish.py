@@ -47,18 +47,18 @@ def publish(
     from assay.commands.history.api import summarize_all
     from assay.web.html import STATIC  # lazy, as all pages: they need an extra
 
-    site = _checked(Path(folder))
+    site = _prepare_folder(Path(folder))
     with closing(open_store(store)) as opened:
         summarize_all(opened, Query())
         pages = _pages(opened, runs, store)
-        for number, (at, made) in enumerate(pages.items(), 1):
-            _write(site, at, _made(made), pages.keys())
+        for number, (at, page) in enumerate(pages.items(), 1):
+            _write(site, at, _page_or_error(page), pages.keys())
             progress(number, len(pages))
     shutil.copytree(STATIC, site / "static", dirs_exist_ok=True)
     return site
 
 
-def _made(make: Callable[[], Page]) -> Page:
+def _page_or_error(make: Callable[[], Page]) -> Page:
     """A result that cannot be read says so on its page, and stops no other."""
     from assay.web.page import error_page
 
@@ -68,7 +68,7 @@ def _made(make: Callable[[], Page]) -> Page:
         return error_page(404, str(error), error.hint)
 
 
-def _checked(site: Path) -> Path:
+def _prepare_folder(site: Path) -> Path:
     if site.exists() and not (site / MARK).exists() and (not site.is_dir() or any(site.iterdir())):
         raise UsageError(
             f"{site} is not empty, and was not made by assay publish.",
@@ -118,11 +118,11 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
         target = path.strip("/") if path.startswith("/static/") else f"{path.strip('/')}/index.html"
         return quote(posixpath.relpath(target.strip("/"), folder or "."))
 
-    place = site / folder
-    place.mkdir(parents=True, exist_ok=True)
+    target = site / folder
+    target.mkdir(parents=True, exist_ok=True)
     html = page_html(page, address, here=at, json="index.json")
-    (place / "index.html").write_text(html)
-    (place / "index.json").write_bytes(page_json(page, indent=0))
+    (target / "index.html").write_text(html)
+    (target / "index.json").write_bytes(page_json(page, indent=0))
 
 
 @click_command(

@@ -86,11 +86,11 @@ def weight_specs(
 
 
 def _keras(style: str) -> Callable[..., Any]:
-    def make(**sizes: Any) -> Any:
+    def make(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:
         from assay.workloads.models.keras import resnet50
 
         build = resnet50.subclassed_model if style == "subclassed" else resnet50.functional_model
-        return build(**sizes)
+        return build(image_size, blocks, narrower, classes)
 
     return make
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from assay.cli.command import Keywords, click_command, flags_typed
+import assay
+from assay.cli.command import Keywords, click_command, typed_flags
 from assay.core.errors import UsageError
 from assay.core.options import Argument, Backends, Flag, Need, Params, StoreUrl, Tags
 
@@ -52,7 +55,7 @@ def invoke(*line: str) -> dict[str, object]:
         gate: Annotated[bool, Flag("Fail.")] = False,
         count: int,
     ) -> int:
-        seen.update(keywords, cases=cases, gate=gate, count_too=count, typed=flags_typed())
+        seen.update(keywords, cases=cases, gate=gate, count_too=count, typed=typed_flags())
         return 0
 
     done = CliRunner().invoke(command, line, catch_exceptions=False)
@@ -169,3 +172,18 @@ def test_the_help_of_ab_loads_no_numpy_and_little_of_assay():
     assert "--min-effect" in done.stdout
     assert "numpy" not in names
     assert sum(name.partition(".")[0] == "assay" for name in names) <= 25
+
+
+def test_only_this_file_takes_keywords_of_any_type():
+    package = Path(assay.__file__).parent
+    files = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.args.kwarg
+        and isinstance(kind := node.args.kwarg.annotation, ast.Name)
+        and kind.id == "Any"
+    }
+
+    assert files == {"cli/command.py"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from itertools import permutations
@@ -76,12 +77,40 @@ def test_an_option_of_23_digits_is_refused(assay, endings, home):
     assert not list(home.glob("runs/*"))
 
 
-def test_help_groups_the_verbs_and_says_what_a_newcomer_needs(assay):
+def test_help_groups_the_commands_that_most_users_need(assay):
     status, out, _ = assay("--help")
+    named = [name for name in main.COMMANDS if re.search(rf"^  {name} ", out, re.MULTILINE)]
 
     assert status == 0
     assert "Measure:\n  run" in out
-    assert "assay run mnist-mlp" in out
+    assert re.findall(r"^(\w[\w ]*):$", out, re.MULTILINE) == [
+        "Options",
+        "Measure",
+        "Decide",
+        "Watch",
+        "Make faster",
+        "Share",
+        "Start with",
+    ]
+    assert len(named) == 15
+    assert "assay run mnist-mlp" in out and "assay help all" in out
+
+
+def test_help_all_shows_every_command(assay):
+    status, out, _ = assay("help", "all")
+
+    assert status == 0
+    assert [
+        name for name in main.COMMANDS if not re.search(rf"^  {name} ", out, re.MULTILINE)
+    ] == []
+
+
+@pytest.mark.parametrize("verb", main.COMMANDS)
+def test_examples_of_a_help_page_do_not_run_into_its_text(verb):
+    epilog = main.load(verb).command.epilog or ""
+    paragraphs = [part for part in epilog.split("\n\n") if not part.startswith("\b")]
+
+    assert [part for part in paragraphs if "\n  " in part] == []
 
 
 @pytest.mark.parametrize("verb", main.COMMANDS)

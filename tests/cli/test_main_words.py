@@ -19,7 +19,7 @@ from assay.cli.main import COMMANDS, REMOVE_WORDS, SYNONYMS, unknown_command
         ("backends", "'list backends'"),
         ("evalute", "'evaluate'"),
         ("RUN", "'run'"),
-        ("xyzzy", "assay --help"),
+        ("xyzzy", "assay help all"),
     ],
 )
 def test_a_wrong_word_leads_to_the_right_one(assay, word, hint):

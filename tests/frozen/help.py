@@ -26,21 +26,18 @@ def main() -> None:
 
 
 def recorded() -> dict[str, Face]:
-    """The help of f7cfc39, by the words of the command."""
+    """What f7cfc39 took, by the words of the command."""
     commands: dict[str, Face] = json.loads(FILE.read_text())
     return commands
 
 
 def record() -> dict[str, Face]:
-    """The help of this tree, in the same form."""
+    """What this tree takes, in the same form."""
     top = inside.main_command()
     context = click.Context(top, info_name="assay", **top.context_settings)
-    sections = inside.sections()
-    commands = {}
-    for words, command, own in _commands(top, context):
-        section, line = sections.get(words.removeprefix("assay "), ("", ""))
-        texts = {"section": section, "line": line, **_command_texts(command, own)}
-        commands[words] = {"texts": texts, **_command_face(command, own)}
+    commands = {
+        words: _command_face(command, own) for words, command, own in _commands(top, context)
+    }
     plain: dict[str, Face] = json.loads(json.dumps(_without_nothing(commands)))  # no tuples
     return plain
 
@@ -71,15 +68,6 @@ def _commands(
         assert part is not None
         inner = click.Context(part, info_name=name, parent=context, **part.context_settings)
         yield from _commands(part, inner)
-
-
-def _command_texts(command: click.Command, context: click.Context) -> Face:
-    return {
-        "help": command.help or "",
-        "short_help": command.get_short_help_str(limit=200),
-        "epilog": command.epilog or "",
-        "usage": " ".join(command.collect_usage_pieces(context)),
-    }
 
 
 def _command_face(command: click.Command, context: click.Context) -> Face:
@@ -122,7 +110,6 @@ def _name(option: click.Option) -> str:
 
 def _option(option: click.Option, context: click.Context) -> Face:
     face = _parameter(option, context)
-    face["help"] = option.help or ""
     face["face"] |= {
         "flags": sorted(option.opts),
         "off_flags": sorted(option.secondary_opts),

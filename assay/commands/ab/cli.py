@@ -30,10 +30,10 @@ Examples:
     --metric time_to_first_token
   assay ab mnist-mlp@jax --aa                                the noise of this machine
   assay ab ./my.py:MyNet@torch --commit main --commit HEAD --gate
+  assay ab resnet50@torch resnet50@jax --on ray://HOST:10001
 
 Exit status: 0 decided, 6 cannot tell, 1 a contender failed. With --gate, 5 if the candidate is
-slower.
-  assay ab resnet50@torch resnet50@jax --on ray://HOST:10001"""
+slower."""
 
 
 @click_command(api.ab, epilog=EXAMPLES)

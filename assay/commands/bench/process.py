@@ -76,15 +76,15 @@ class BenchProcess(WorkerProcess):
         }
 
 
-def write_request(folder: Path, wanted: BenchRequest) -> None:
+def write_request(folder: Path, request: BenchRequest) -> None:
     """With json, since it knows NaN: arguments arrive as they are."""
-    (folder / messages.REQUEST).write_text(json.dumps(msgspec.to_builtins(wanted)))
+    (folder / messages.REQUEST).write_text(json.dumps(msgspec.to_builtins(request)))
 
 
-def _write_request_safely(folder: Path, wanted: BenchRequest) -> None:
+def _write_request_safely(folder: Path, request: BenchRequest) -> None:
     """What was asked for, without secrets; where there is no room for that, not at all."""
     try:
-        write_request(folder, wanted)
+        write_request(folder, request)
     except OSError:
         (folder / messages.REQUEST).unlink(missing_ok=True)
 
@@ -110,33 +110,35 @@ def run_once(
     method: Method,
     trial: int,
     setting: BenchSetting,
-    place: CaseDir,
+    case_dir: CaseDir,
     outputs: Outputs = default_output_dir,
 ) -> BenchResult:
     """The whole life of one method. Nothing it does raises; an interrupt is an ending too."""
-    case, folder = case_of(method, setting), place.folder
+    case, folder = case_of(method, setting), case_dir.folder
     output, output_text = outputs(folder)
     output.mkdir(parents=True, exist_ok=True)
-    started, begun = datetime.now(UTC), time.monotonic()
-    wanted = RunMethod(
+    started, start = datetime.now(UTC), time.monotonic()
+    request = RunMethod(
         method=method,
         setting=setting,
         output_dir=output_text,
         profile_dir=str(output.absolute() / PROFILES),
     )
-    ending, peaks = _ending(wanted, case, folder, output)
-    _write_request_safely(folder, msgspec.structs.replace(wanted, setting=_redact_setting(setting)))
+    ending, peaks = _ending(request, case, folder, output)
+    _write_request_safely(
+        folder, msgspec.structs.replace(request, setting=_redact_setting(setting))
+    )
     entries, notes = read_reports(folder, output)
     answer = _answer(folder)
     notes += answer.notes
     if not entries and ending["status"] == "ok":
         notes.append("no report was made, so that exceptions alone decide whether it succeeded")
     result = Result(
-        id=place.id,
+        id=case_dir.id,
         case=case,
         procedure=Procedure(timeout=setting.timeout),
         started=started.isoformat(timespec="milliseconds"),
-        seconds=time.monotonic() - begun,
+        seconds=time.monotonic() - start,
         environment=_environment(answer),
         peaks=peaks,
         facts=_facts(method, trial, entries, answer, notes),
@@ -159,20 +161,20 @@ def run_once(
 
 def read_reports(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], list[str]]:
     """All reports in the order they appeared, and what could not be read, in words."""
-    found: list[BenchmarkEntry] = []
+    reports: list[BenchmarkEntry] = []
     notes: list[str] = []
     for file in sorted(output.glob(f"{messages.PREFIX}*")):
         try:
-            found += proto.decode(file.read_bytes(), file.stat().st_mtime_ns / 1e9)
+            reports += proto.decode(file.read_bytes(), file.stat().st_mtime_ns / 1e9)
         except (OSError, proto.DamagedError) as error:
             notes.append(f"the report {file.name} was passed over: {error}")
     lines = folder / messages.REPORTS
     for line in lines.read_bytes().splitlines() if lines.exists() else ():
         try:
-            found.append(report.read_line(line))
+            reports.append(report.read_line(line))
         except ValueError:  # the process died while it wrote
             notes.append("a report that was cut short was passed over")
-    entries = tuple(sorted(found, key=lambda entry: entry.time))
+    entries = tuple(sorted(reports, key=lambda entry: entry.time))
     try:
         (folder / messages.ENTRIES).write_bytes(codec.encode(entries, indent=2))
     except OSError as error:  # they are in the result too
@@ -181,12 +183,12 @@ def read_reports(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...]
 
 
 def _ending(
-    wanted: RunMethod, case: Case, folder: Path, output: Path
+    request: RunMethod, case: Case, folder: Path, output: Path
 ) -> tuple[dict[str, str], dict[str, float]]:
     ending, child = {"status": "ok"}, None
     try:
-        write_request(folder, wanted)
-        with BenchProcess(case, folder, wanted.setting.timeout, output) as child:
+        write_request(folder, request)
+        with BenchProcess(case, folder, request.setting.timeout, output) as child:
             child.run()
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
@@ -253,13 +255,13 @@ def _samples(
     return (opened, *own, whole)
 
 
-def safe_arguments(given: Mapping[str, object]) -> dict[str, Value]:
+def safe_arguments(arguments: Mapping[str, object]) -> dict[str, Value]:
     """Plain values, without what looks secret; anything deeper as JSON."""
     return {
         name: value
         if isinstance(value, int | float)
         else safe_value(name, value if isinstance(value, str) else json.dumps(value))
-        for name, value in given.items()
+        for name, value in arguments.items()
     }
 
 
@@ -279,25 +281,27 @@ def discover(
 
     A filter without any is an error; with `missing` that is told, unless there is no other method.
     """
-    found: list[Method] = []
+    methods: list[Method] = []
     errors: list[AssayError] = []
     for pattern in patterns:
         try:
-            found += [pattern] if isinstance(pattern, Method) else _expand_filter(pattern, setting)
+            methods += (
+                [pattern] if isinstance(pattern, Method) else _expand_filter(pattern, setting)
+            )
         except AssayError as error:
             if missing is None:
                 raise
             errors.append(error)
-    if errors and not found:
+    if errors and not methods:
         raise errors[0]
-    if not found:
+    if not methods:
         raise UsageError(
             "No benchmark method was named.", hint="As in: my_pkg.bench.Resnet.benchmark_1_gpu"
         )
-    for lacking in errors:
+    for failure in errors:
         if missing:
-            missing(str(lacking))
-    return found
+            missing(str(failure))
+    return methods
 
 
 def _expand_filter(pattern: Filter, setting: BenchSetting) -> list[Method]:
@@ -311,20 +315,20 @@ def _expand_filter(pattern: Filter, setting: BenchSetting) -> list[Method]:
     return [_method(pattern, name) for name in names]
 
 
-def find_methods(wanted: FindMethods, python: str = "", timeout: float = 600.0) -> FoundMethods:
+def find_methods(request: FindMethods, python: str = "", timeout: float = 600.0) -> FoundMethods:
     """What a fresh process finds: nothing of it is loaded here, and nothing is constructed."""
     case = Case(workload="discovery", backend=BACKEND, options={"python": python} if python else {})
-    with tempfile.TemporaryDirectory(prefix="assay-") as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
+        folder = Path(temporary)
         try:
-            write_request(folder, wanted)
+            write_request(folder, request)
             with BenchProcess(case, folder, timeout, folder) as child:
                 child.run()
         except EndingError as error:
-            names = ", ".join([*(f"{f.module}.{f.owner}" for f in wanted.filters)])
+            names = ", ".join([*(f"{f.module}.{f.owner}" for f in request.filters)])
             kind = UsageError if error.status == "failed" else AssayError
             raise kind(
-                f"{names or ', '.join(wanted.packages)} cannot be looked into: {error.reason}.",
+                f"{names or ', '.join(request.packages)} cannot be looked into: {error.reason}.",
                 hint="Is it in the present folder, in PYTHONPATH, or given with --python-path?",
             ) from None
         return msgspec.json.decode((folder / FOUND).read_bytes(), type=FoundMethods)

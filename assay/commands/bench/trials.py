@@ -36,7 +36,7 @@ def summarize_trials(results: Iterable[Result]) -> list[Trials]:
 
 def values_by_metric(results: Iterable[Result]) -> Values:
     """Finite values of results that are sound, a trial's own median where it has several."""
-    found: Values = {}
+    by_metric: Values = {}
     for result in results:
         if result.status != "ok":
             continue
@@ -44,8 +44,8 @@ def values_by_metric(results: Iterable[Result]) -> Values:
         for name in dict.fromkeys((part.metric, part.unit) for part in steady):
             values = [value for value in result.values(name[0]) if math.isfinite(value)]
             if values:
-                found.setdefault((result.case.key, *name), []).append(float(np.median(values)))
-    return found
+                by_metric.setdefault((result.case.key, *name), []).append(float(np.median(values)))
+    return by_metric
 
 
 def find_outliers(values: Sequence[float]) -> tuple[int, ...]:

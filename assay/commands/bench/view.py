@@ -26,19 +26,19 @@ def runs_table(results: Sequence[Result]) -> Table:
     )
 
 
-def metrics_table(found: Iterable[Trials]) -> Table:
+def metrics_table(trials: Iterable[Trials]) -> Table:
     return Table(
         columns=("benchmark", "metric", "median", "95 % interval", "trials", "outliers"),
         rows=tuple(
             (
-                trials.key,
-                trials.metric,
-                human(trials.quantity.value, trials.quantity.unit),
-                interval(trials.quantity) if trials.quantity.n > 1 else "",
-                str(trials.quantity.n),
-                ", ".join(f"#{number}" for number in trials.outliers),
+                trial.key,
+                trial.metric,
+                human(trial.quantity.value, trial.quantity.unit),
+                interval(trial.quantity) if trial.quantity.n > 1 else "",
+                str(trial.quantity.n),
+                ", ".join(f"#{number}" for number in trial.outliers),
             )
-            for trials in found
+            for trial in trials
         ),
         numeric=frozenset({"median", "95 % interval", "trials"}),
     )
@@ -56,11 +56,11 @@ def _run(result: Result) -> tuple[str, ...]:
     )
 
 
-def document(results: Sequence[Result], found: Iterable[Trials]) -> dict[str, object]:
+def document(results: Sequence[Result], trials: Iterable[Trials]) -> dict[str, object]:
     """For `--format json`: every run, whole, and each metric over its trials."""
     return {
         "schema": SCHEMA,
         "kind": "benchmarks",
         "results": list(results),
-        "metrics": list(found),
+        "metrics": list(trials),
     }

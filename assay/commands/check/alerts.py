@@ -74,8 +74,8 @@ def _mail(place: str, text: str, document: bytes, timeout: float) -> None:
     parts = urllib.parse.urlsplit(place)
     message = EmailMessage()
     message["Subject"] = text.splitlines()[0]
-    given = urllib.parse.parse_qs(parts.query)
-    message["From"] = given.get("from", ["assay@localhost"])[0]
+    options = urllib.parse.parse_qs(parts.query)
+    message["From"] = options.get("from", ["assay@localhost"])[0]
     message["To"] = ", ".join(_recipients(place))
     message.set_content(text)
     message.add_attachment(document, "application", "json", filename="check.json")

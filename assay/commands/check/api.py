@@ -105,12 +105,12 @@ def status(checked: CheckReport) -> int:
     """Of the command line: 5 got worse, 6 undecided, 0 fine. Undecided is a suspect, until it was
     measured again with an answer, and a check against a named baseline with which nothing at all
     can be compared."""
-    outcomes = {one.outcome for one in checked.found}
+    outcomes = {series.outcome for series in checked.found}
     if "confirmed" in outcomes:
         return 5
     if "undecided" in outcomes:
         return 6
-    judgements = {one.judgement for one in checked.found if not one.outcome}
+    judgements = {series.judgement for series in checked.found if not series.outcome}
     if "regression" in judgements:
         return 5
     nothing = checked.named and judgements == {"not-comparable"}
@@ -118,29 +118,32 @@ def status(checked: CheckReport) -> int:
 
 
 def _select_series(
-    found: Sequence[StoredSeries], thresholds: Sequence[Threshold]
+    stored: Sequence[StoredSeries], thresholds: Sequence[Threshold]
 ) -> list[tuple[StoredSeries, Threshold]]:
     """Every series with each metric that has a threshold; without any, with its usual metric."""
-    if not found:
+    if not stored:
         raise UsageError(
             "There is nothing to check: no result is kept that ended well.",
             hint="Measure first: assay run mnist-mlp --label nightly",
         )
-    own = [one for one in found if not one.series.how]  # not of comparisons
+    own = [series for series in stored if not series.series.how]  # not of comparisons
     if thresholds:
-        chosen = [(one, t) for t in thresholds for one in own if one.metric == t.metric]
+        chosen = [(series, t) for t in thresholds for series in own if series.metric == t.metric]
         if not chosen:
-            names = ", ".join(sorted({one.metric for one in own}))
+            names = ", ".join(sorted({series.metric for series in own}))
             raise UsageError(
                 f"No series has the metric '{thresholds[0].metric}'.", hint=f"They have: {names}."
             )
         return chosen
     usual: dict[str, StoredSeries] = {}
-    for one in own:
-        best = usual.get(one.series.id)
-        if best is None or _rank(one.metric) < _rank(best.metric):
-            usual[one.series.id] = one
-    return [(one, Threshold(metric=one.metric, share=DEFAULT_THRESHOLD)) for one in usual.values()]
+    for series in own:
+        best = usual.get(series.series.id)
+        if best is None or _rank(series.metric) < _rank(best.metric):
+            usual[series.series.id] = series
+    return [
+        (series, Threshold(metric=series.metric, share=DEFAULT_THRESHOLD))
+        for series in usual.values()
+    ]
 
 
 def _rank(metric: str) -> tuple[int, str]:
@@ -189,22 +192,22 @@ def _count_points(points: Sequence[Point]) -> str:
 
 
 def _judge_against(
-    store: Store, one: StoredSeries, threshold: Threshold, baseline: Baseline
+    store: Store, series: StoredSeries, threshold: Threshold, baseline: Baseline
 ) -> CheckedSeries:
     from assay.stats import gate
 
-    points = store.points(one.series.id, one.metric, MAX_POINTS)
+    points = store.points(series.series.id, series.metric, MAX_POINTS)
     sides = baseline.sides(points)
     if not sides.baseline or not sides.candidate:
-        return _series(one, threshold, _skip_reason(store, one, sides, baseline))
+        return _series(series, threshold, _skip_reason(store, series, sides, baseline))
     judged = gate.against(*sides)
     both = [*sides.baseline[-gate.WINDOW :], *sides.candidate]
     suspect = judged.single < gate.SUSPICIOUS
-    return _make_checked(one, threshold, judged, both, judged.baseline[1] - 1, suspect)
+    return _make_checked(series, threshold, judged, both, judged.baseline[1] - 1, suspect)
 
 
 def _make_checked(
-    one: StoredSeries,
+    series: StoredSeries,
     threshold: Threshold,
     judged: Judged,
     points: Sequence[Point],
@@ -214,11 +217,11 @@ def _make_checked(
     """`stands` is the place of the point that is measured again for the baseline."""
     from assay.stats import gate
 
-    worse = gate.is_worse(judged.size, threshold, one.unit)
-    better = gate.is_worse(1 / judged.size, threshold, one.unit) if judged.size > 0 else False
+    worse = gate.is_worse(judged.size, threshold, series.unit)
+    better = gate.is_worse(1 / judged.size, threshold, series.unit) if judged.size > 0 else False
     counts = [end - start for start, end in (judged.baseline, judged.candidate)]
     return msgspec.structs.replace(
-        _series(one, threshold, f"{counts[1]} points against {counts[0]}"),
+        _series(series, threshold, f"{counts[1]} points against {counts[0]}"),
         judgement="suspect" if suspect and worse else "fine",
         size=judged.size,
         low=judged.low,
@@ -233,34 +236,34 @@ def _make_checked(
     )
 
 
-def _series(one: StoredSeries, threshold: Threshold, text: str) -> CheckedSeries:
+def _series(stored: StoredSeries, threshold: Threshold, text: str) -> CheckedSeries:
     return CheckedSeries(
-        key=one.series.key,
-        metric=one.metric,
-        unit=one.unit,
-        series=one.series.id,
-        machine=one.series.machine,
+        key=stored.series.key,
+        metric=stored.metric,
+        unit=stored.unit,
+        series=stored.series.id,
+        machine=stored.series.machine,
         judgement="not-comparable",
         text=text,
         threshold=threshold,
     )
 
 
-def _skip_reason(store: Store, one: StoredSeries, sides: Sides, baseline: Baseline) -> str:
+def _skip_reason(store: Store, series: StoredSeries, sides: Sides, baseline: Baseline) -> str:
     """Which side is empty, and what the nearest series on the other side differs in."""
     if sides.baseline:
         return f"nothing was measured after the baseline ({baseline.text})"
-    others = store.series(Query(workload=one.series.workload, backend=one.series.backend))
+    others = store.series(Query(workload=series.series.workload, backend=series.series.backend))
     for other in others:
-        near = other.metric == one.metric and other.series.id != one.series.id
+        near = other.metric == series.metric and other.series.id != series.series.id
         if near and baseline.sides(store.points(other.series.id, other.metric)).baseline:
-            return f"the baseline ({baseline.text}) has another {_differs(one, other)}"
+            return f"the baseline ({baseline.text}) has another {_differs(series, other)}"
     return f"the baseline ({baseline.text}) has no result of it"
 
 
-def _differs(one: StoredSeries, other: StoredSeries) -> str:
+def _differs(series: StoredSeries, other: StoredSeries) -> str:
     """By name: machine, version, parameter or option."""
-    mine, theirs = one.series, other.series
+    mine, theirs = series.series, other.series
     if mine.machine != theirs.machine:
         return f"machine: {theirs.machine}, here {mine.machine}"
     if mine.version != theirs.version:
@@ -275,20 +278,22 @@ def _differs(one: StoredSeries, other: StoredSeries) -> str:
     return "way of measuring"
 
 
-def _combine(found: list[CheckedSeries], level: float) -> list[CheckedSeries]:
+def _combine(checked: list[CheckedSeries], level: float) -> list[CheckedSeries]:
     """What holds over all series checked together."""
     from assay.stats import gate
 
-    tested = [one for one in found if one.judgement != "not-comparable"]
-    sure = dict(zip(map(id, tested), gate.alarming([one.p for one in tested], level), strict=True))
-    return [_match_names(one) if sure.get(id(one)) else one for one in found]
+    tested = [series for series in checked if series.judgement != "not-comparable"]
+    sure = dict(
+        zip(map(id, tested), gate.alarming([series.p for series in tested], level), strict=True)
+    )
+    return [_match_names(series) if sure.get(id(series)) else series for series in checked]
 
 
-def _match_names(one: CheckedSeries) -> CheckedSeries:
+def _match_names(series: CheckedSeries) -> CheckedSeries:
     from assay.stats import gate
 
-    worse = gate.is_worse(one.size, one.threshold, one.unit)
-    return msgspec.structs.replace(one, judgement="regression" if worse else "improvement")
+    worse = gate.is_worse(series.size, series.threshold, series.unit)
+    return msgspec.structs.replace(series, judgement="regression" if worse else "improvement")
 
 
 def _confirm_worst(
@@ -300,15 +305,17 @@ def _confirm_worst(
 
 
 def _apply_confirmations(
-    found: list[CheckedSeries], most: int, again: Callable[[CheckedSeries], CheckedSeries]
+    checked: list[CheckedSeries], most: int, again: Callable[[CheckedSeries], CheckedSeries]
 ) -> list[CheckedSeries]:
-    suspects = [one for one in found if one.judgement in {"regression", "suspect"}]
-    worst = sorted(suspects, key=lambda one: abs(one.size - 1), reverse=True)
-    outcomes = {id(one): again(one) for one in worst[:most]}
-    for one in worst[most:]:
+    suspects = [series for series in checked if series.judgement in {"regression", "suspect"}]
+    worst = sorted(suspects, key=lambda series: abs(series.size - 1), reverse=True)
+    outcomes = {id(series): again(series) for series in worst[:most]}
+    for series in worst[most:]:
         text = f"not measured again: the {most} worst were"
-        outcomes[id(one)] = msgspec.structs.replace(one, outcome="undecided", confirmation=text)
-    return [outcomes.get(id(one), one) for one in found]
+        outcomes[id(series)] = msgspec.structs.replace(
+            series, outcome="undecided", confirmation=text
+        )
+    return [outcomes.get(id(series), series) for series in checked]
 
 
 def _send_alerts(checked: CheckReport, places: Sequence[str]) -> CheckReport:

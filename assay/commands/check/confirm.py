@@ -36,24 +36,24 @@ def make_confirmer(
 ) -> Confirmer:
     """A function from a suspect to the same with its outcome."""
 
-    def again(found: CheckedSeries) -> CheckedSeries:
-        ids = (found.baseline_id, found.candidate_id)
+    def again(series: CheckedSeries) -> CheckedSeries:
+        ids = (series.baseline_id, series.candidate_id)
         results = {result.id: result for result in store.results(Query(ids=ids))}
         if set(ids) - results.keys():
-            return _mark_undecided(found, "one of the two results cannot be read")
+            return _mark_undecided(series, "one of the two results cannot be read")
         pair = (results[ids[0]], results[ids[1]])
         try:
             trusted = all(is_trusted(result, store) for result in pair)
             case = msgspec.structs.replace(pair[1].case, key="", trust=trusted or msgspec.UNSET)
-            return _compare_commits(found, pair, case, budget, home, progress)
+            return _compare_commits(series, pair, case, budget, home, progress)
         except AssayError as error:
-            return _mark_undecided(found, f"it could not be measured again: {error}")
+            return _mark_undecided(series, f"it could not be measured again: {error}")
 
     return again
 
 
 def _compare_commits(
-    found: CheckedSeries,
+    series: CheckedSeries,
     pair: tuple[Result, Result],
     case: Case,
     budget: float | str,
@@ -67,33 +67,33 @@ def _compare_commits(
         "commits": commits if all(map(known_commit, filter(None, commits))) else [],
         "pythons": pythons if all(os.access(python, os.X_OK) for python in pythons) else [],
     }
-    for way, (one, other) in ((way, both) for way, both in ways.items() if both):
-        if found.metric in CONFIRM_METRICS and one and other and one != other:
+    for way, (before, after) in ((way, both) for way, both in ways.items() if both):
+        if series.metric in CONFIRM_METRICS and before and after and before != after:
             compared = ab(
                 case,
-                metric=CONFIRM_METRICS[found.metric],
+                metric=CONFIRM_METRICS[series.metric],
                 budget=budget,
-                min_effect=min(found.threshold.share, 0.5),
+                min_effect=min(series.threshold.share, 0.5),
                 store=home,
                 progress=progress,
-                **{way: (one, other)},  # type: ignore[arg-type]
+                **{way: (before, after)},  # type: ignore[arg-type]
             )
-            return _apply_comparison(found, list(compared)[-1])
-    return _measure_again(found, case, home, progress)
+            return _apply_comparison(series, list(compared)[-1])
+    return _measure_again(series, case, home, progress)
 
 
-def _apply_comparison(found: CheckedSeries, last: Comparison) -> CheckedSeries:
+def _apply_comparison(series: CheckedSeries, last: Comparison) -> CheckedSeries:
     text = f"side by side {100 * (last.ratio.value - 1):+.2f} %, {last.verdict}: {last.ended}"
     if last.failures:
-        return _mark_undecided(found, f"{text}; {'; '.join(last.failures)}", last.run)
+        return _mark_undecided(series, f"{text}; {'; '.join(last.failures)}", last.run)
     if last.verdict == "cannot-tell":
-        return _mark_undecided(found, text, last.run)
+        return _mark_undecided(series, text, last.run)
     outcome = "confirmed" if last.verdict == "slower" else "refuted"
-    return msgspec.structs.replace(found, outcome=outcome, confirmation=text, run=last.run)
+    return msgspec.structs.replace(series, outcome=outcome, confirmation=text, run=last.run)
 
 
 def _measure_again(
-    found: CheckedSeries, case: Case, home: Home, progress: ProgressCallback
+    series: CheckedSeries, case: Case, home: Home, progress: ProgressCallback
 ) -> CheckedSeries:
     """Same commit and environment: nothing of then can be built again, so the case is measured
     now. As fast as the baseline, it was a bad moment; else the machine itself may be slower."""
@@ -101,16 +101,16 @@ def _measure_again(
 
     (reading,) = run_cases(make_plan(case), home, progress)
     result = reading.result
-    quantity = summarize(result).quantities.get(found.metric)
+    quantity = summarize(result).quantities.get(series.metric)
     if quantity is None:
-        return _mark_undecided(found, f"measured again it has no {found.metric}", result.run)
-    ratio = quantity.value / found.baseline if found.baseline else 1.0
+        return _mark_undecided(series, f"measured again it has no {series.metric}", result.run)
+    ratio = quantity.value / series.baseline if series.baseline else 1.0
     text = f"measured again, {100 * (ratio - 1):+.2f} % of the baseline"
-    if not gate.is_worse(ratio, found.threshold, found.unit):
-        return msgspec.structs.replace(found, outcome="refuted", confirmation=text, run=result.run)
+    if not gate.is_worse(ratio, series.threshold, series.unit):
+        return msgspec.structs.replace(series, outcome="refuted", confirmation=text, run=result.run)
     reason = "its commit and environment are those of the baseline, so it may be the machine"
-    return _mark_undecided(found, f"{text}; {reason}", result.run)
+    return _mark_undecided(series, f"{text}; {reason}", result.run)
 
 
-def _mark_undecided(found: CheckedSeries, text: str, run: str = "") -> CheckedSeries:
-    return msgspec.structs.replace(found, outcome="undecided", confirmation=text, run=run)
+def _mark_undecided(series: CheckedSeries, text: str, run: str = "") -> CheckedSeries:
+    return msgspec.structs.replace(series, outcome="undecided", confirmation=text, run=run)

@@ -16,64 +16,69 @@ _ORDER = ("regression", "suspect", "improvement", "not-comparable", "fine")
 _UNPRINTABLE = {code: None for code in range(32) if code not in (9, 10, 13)}
 
 
-def output(found: CheckReport, everything: bool = False) -> Output:
+def output(report: CheckReport, everything: bool = False) -> Output:
     return Output(
-        tables=(check_table(found, everything),),
-        document=msgspec.to_builtins(found),
-        values=_values(found),
+        tables=(check_table(report, everything),),
+        document=msgspec.to_builtins(report),
+        values=_values(report),
     )
 
 
-def check_table(found: CheckReport, everything: bool = False) -> Table:
+def check_table(report: CheckReport, everything: bool = False) -> Table:
     """What is worth reading first; fine ones only where all are asked for, or nothing else is."""
-    shown = sorted(found.found, key=lambda one: (_ORDER.index(one.judgement), one.key))
-    worth = [one for one in shown if everything or one.judgement not in {"fine", "not-comparable"}]
+    shown = sorted(report.found, key=lambda series: (_ORDER.index(series.judgement), series.key))
+    worth = [
+        series
+        for series in shown
+        if everything or series.judgement not in {"fine", "not-comparable"}
+    ]
     return Table(
-        title=headline(found),
+        title=headline(report),
         columns=("case", "metric", "change", "95 % interval", "from", "to", "p", "finding"),
-        rows=tuple(_row(one) for one in worth),
+        rows=tuple(_row(series) for series in worth),
         numeric=frozenset({"change", "95 % interval", "from", "to", "p"}),
         shortened=frozenset({"case"}),
-        notes=tuple(_notes(found, shown)),
+        notes=tuple(_notes(report, shown)),
     )
 
 
-def headline(found: CheckReport) -> str:
-    worse = [one for one in found.found if _is_failed(one)]
-    undecided = [one for one in found.found if one.outcome == "undecided"]
-    total = f"{len(found.found)} series against {found.since}"
+def headline(report: CheckReport) -> str:
+    worse = [series for series in report.found if _is_failed(series)]
+    undecided = [series for series in report.found if series.outcome == "undecided"]
+    total = f"{len(report.found)} series against {report.since}"
     if worse:
-        sure = "confirmed" if found.confirmed else "found"
+        sure = "confirmed" if report.confirmed else "found"
         return f"{_count(len(worse), 'regression')} {sure} in {total}"
     if undecided:
         return f"undecided: {_count(len(undecided), 'suspicion')} in {total}"
-    suspects = sum(each.judgement == "suspect" and not each.outcome for each in found.found)
+    suspects = sum(each.judgement == "suspect" and not each.outcome for each in report.found)
     if suspects:
         return f"{_count(suspects, 'suspect')} in {total}"
-    if all(one.judgement == "not-comparable" for one in found.found):
-        kind = "undecided" if found.named else "nothing to tell yet"
+    if all(series.judgement == "not-comparable" for series in report.found):
+        kind = "undecided" if report.named else "nothing to tell yet"
         return f"{kind}: nothing can be compared in {total}"
     return f"fine: no regression in {total}"
 
 
-def alert_text(found: CheckReport) -> str:
+def alert_text(report: CheckReport) -> str:
     """For a chat or a mail: the headline, and a line for each of the worst."""
-    bad = [one for one in found.found if _is_failed(one) or one.outcome == "undecided"]
+    bad = [series for series in report.found if _is_failed(series) or series.outcome == "undecided"]
     lines = [
-        f"{one.key} {one.metric} {percent_change(one.size)} ({one.confirmation or one.text})"
-        for one in bad[:20]
+        f"{series.key} {series.metric} {percent_change(series.size)} "
+        f"({series.confirmation or series.text})"
+        for series in bad[:20]
     ]
-    return "\n".join([f"assay check: {headline(found)}", *lines])
+    return "\n".join([f"assay check: {headline(report)}", *lines])
 
 
-def junit(found: CheckReport) -> str:
+def junit(report: CheckReport) -> str:
     """One test case a series; a regression is a failure, what is undecided an error."""
-    cases = [_test_case(one) for one in found.found]
+    cases = [_test_case(series) for series in report.found]
     counts = {
         "tests": len(cases),
-        "failures": sum(_is_failed(one) for one in found.found),
-        "errors": sum(one.outcome == "undecided" for one in found.found),
-        "skipped": sum(one.judgement == "not-comparable" for one in found.found),
+        "failures": sum(_is_failed(series) for series in report.found),
+        "errors": sum(series.outcome == "undecided" for series in report.found),
+        "skipped": sum(series.judgement == "not-comparable" for series in report.found),
     }
     attributes = " ".join(f'{name}="{count}"' for name, count in counts.items())
     body = "\n".join(cases)
@@ -81,58 +86,64 @@ def junit(found: CheckReport) -> str:
     return f'{head}\n<testsuite name="assay check" {attributes}>\n{body}\n</testsuite>'
 
 
-def _test_case(one: CheckedSeries) -> str:
-    name, group = (_quote(f"{one.key} {one.metric}"), _quote(one.machine or "assay"))
+def _test_case(series: CheckedSeries) -> str:
+    name, group = (_quote(f"{series.key} {series.metric}"), _quote(series.machine or "assay"))
     inner = ""
-    said = _quote(f"{percent_change(one.size)}: {one.confirmation or one.text}")
-    if _is_failed(one):
-        inner = f"<failure message={said}>{_escape(one.confirmation or one.text)}</failure>"
-    elif one.outcome == "undecided":
+    said = _quote(f"{percent_change(series.size)}: {series.confirmation or series.text}")
+    if _is_failed(series):
+        inner = f"<failure message={said}>{_escape(series.confirmation or series.text)}</failure>"
+    elif series.outcome == "undecided":
         inner = f"<error message={said}/>"
-    elif one.judgement == "not-comparable":
-        inner = f"<skipped message={_quote(one.text)}/>"
+    elif series.judgement == "not-comparable":
+        inner = f"<skipped message={_quote(series.text)}/>"
     return f"  <testcase name={name} classname={group}>{inner}</testcase>"
 
 
-def _is_failed(one: CheckedSeries) -> bool:
-    return one.outcome == "confirmed" or (one.judgement == "regression" and not one.outcome)
-
-
-def _row(one: CheckedSeries) -> tuple[str, ...]:
-    known = math.isfinite(one.size)
-    what = f"{one.judgement}, {one.outcome}" if one.outcome else one.judgement
-    return (
-        *(one.key, one.metric, percent_change(one.size) if known else ""),
-        f"{percent_change(one.low)} – {percent_change(one.high)}" if known else "",
-        human(one.baseline, one.unit) if known else "",
-        human(one.candidate, one.unit) if known else "",
-        f"{one.p:.1g}" if known else "",
-        f"{what}: {one.confirmation or one.text}",
+def _is_failed(series: CheckedSeries) -> bool:
+    return series.outcome == "confirmed" or (
+        series.judgement == "regression" and not series.outcome
     )
 
 
-def _notes(found: CheckReport, shown: Sequence[CheckedSeries]) -> list[str]:
+def _row(series: CheckedSeries) -> tuple[str, ...]:
+    known = math.isfinite(series.size)
+    what = f"{series.judgement}, {series.outcome}" if series.outcome else series.judgement
+    return (
+        *(series.key, series.metric, percent_change(series.size) if known else ""),
+        f"{percent_change(series.low)} – {percent_change(series.high)}" if known else "",
+        human(series.baseline, series.unit) if known else "",
+        human(series.candidate, series.unit) if known else "",
+        f"{series.p:.1g}" if known else "",
+        f"{what}: {series.confirmation or series.text}",
+    )
+
+
+def _notes(report: CheckReport, shown: Sequence[CheckedSeries]) -> list[str]:
     notes = []
-    suspects = [one for one in shown if one.judgement == "suspect" and not one.outcome]
+    suspects = [series for series in shown if series.judgement == "suspect" and not series.outcome]
     if suspects:
         notes.append(
             f"{_count(len(suspects), 'series', 'series')} worth measuring again: --confirm does"
         )
-    apart = [one for one in shown if one.judgement == "not-comparable"]
-    notes += [f"not comparable: {one.key} {one.metric}: {one.text}" for one in apart[:5]]
-    if len(apart) > 5:
-        notes.append(f"{len(apart) - 5} more are not comparable: --all lists them")
-    percent = f"{100 * found.level:g} %"
+    incomparable = [series for series in shown if series.judgement == "not-comparable"]
+    notes += [
+        f"not comparable: {series.key} {series.metric}: {series.text}"
+        for series in incomparable[:5]
+    ]
+    if len(incomparable) > 5:
+        notes.append(f"{len(incomparable) - 5} more are not comparable: --all lists them")
+    percent = f"{100 * report.level:g} %"
     notes.append(f"of the regressions named at most {percent} are false, over all series together")
-    return [*notes, *found.alerts, *found.notes]
+    return [*notes, *report.alerts, *report.notes]
 
 
-def _values(found: CheckReport) -> Table:
+def _values(report: CheckReport) -> Table:
     names = ("key", "metric", "judgement", "outcome", "size", "low", "high", "p", "baseline")
     return Table(
         columns=(*names, "candidate"),
         rows=tuple(
-            tuple(str(getattr(one, name)) for name in (*names, "candidate")) for one in found.found
+            tuple(str(getattr(series, name)) for name in (*names, "candidate"))
+            for series in report.found
         ),
     )
 

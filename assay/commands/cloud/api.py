@@ -63,13 +63,13 @@ def create_machine(
     trouble: StockoutError | None = None
     for zone in zones:
         try:
-            made = _create(cloud, request, zone)
+            machine = _create(cloud, request, zone)
         except StockoutError as error:
             say(str(error))
             trouble = error
             continue
-        _await_ssh(made, request, wait, say)
-        return made
+        _await_ssh(machine, request, wait, say)
+        return machine
     raise trouble or UsageError("No zone was given.", hint=f"--zone {ZONE}")
 
 
@@ -85,12 +85,12 @@ def machine_status(
     name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> Machine:
     """A machine as it is now."""
-    found = (provider or Gce(project)).get(check_name(name), check_zone(zone))
-    if found is None:
+    machine = (provider or Gce(project)).get(check_name(name), check_zone(zone))
+    if machine is None:
         raise UsageError(
             f"There is no machine {name} in {zone}.", hint="assay cloud list shows all of yours."
         )
-    return found
+    return machine
 
 
 def start_machine(
@@ -144,15 +144,15 @@ def ssh_line(machine: Machine, user: str = "", key_file: str = "", internal: boo
     """What to type to be on it; TensorBoard's port comes along."""
     import shlex
 
-    *words, place = ssh_words(machine, user, key_file, internal)
-    return shlex.join([*words, "-L", "6006:127.0.0.1:6006", place])
+    *words, target = ssh_words(machine, user, key_file, internal)
+    return shlex.join([*words, "-L", "6006:127.0.0.1:6006", target])
 
 
 def _create(cloud: Provider, request: MachineRequest, zone: str) -> Machine:
-    there = cloud.get(request.name, zone)
-    if there is not None:
+    existing = cloud.get(request.name, zone)
+    if existing is not None:
         raise UsageError(
-            f"{request.name} is there already, in {zone} ({there.status}).",
+            f"{request.name} is there already, in {zone} ({existing.status}).",
             hint="Choose another --name, or use it: assay cloud status",
         )
     try:
@@ -167,8 +167,8 @@ def _create(cloud: Provider, request: MachineRequest, zone: str) -> Machine:
 def _clean_up(cloud: Provider, name: str, zone: str) -> str:
     """A machine that was made only half costs money; what became of it, in words."""
     with contextlib.suppress(AssayError):
-        found = cloud.get(name, zone)
-        if found is None or not found.ours:
+        machine = cloud.get(name, zone)
+        if machine is None or not machine.ours:
             return ""
         cloud.delete(name, zone)
         return f"{name} was made half, and is deleted again."
@@ -179,13 +179,13 @@ def delete_own_machine(
     name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> Machine:
     """A machine that assay has made; any other is refused."""
-    found = machine_status(name, project, zone, provider)
-    if not found.ours:
+    machine = machine_status(name, project, zone, provider)
+    if not machine.ours:
         raise NotPossibleError(
             f"{name} was not made by assay, so assay does not touch it.",
             hint="Its label 'assay' is missing; use gcloud for what is yours otherwise.",
         )
-    return found
+    return machine
 
 
 def _await_ssh(
@@ -207,19 +207,25 @@ def _await_ssh(
             time.sleep(min(5.0, seconds))
 
 
-def output(found: Sequence[Machine], notes: Sequence[str] = ()) -> Output:
+def output(machines: Sequence[Machine], notes: Sequence[str] = ()) -> Output:
     rows = tuple(
         (
-            *(one.name, one.zone, one.status, one.type, one.external_ip or one.internal_ip),
-            *(str(one.local_disks or ""), "" if one.ours else "not assay's"),
+            *(
+                machine.name,
+                machine.zone,
+                machine.status,
+                machine.type,
+                machine.external_ip or machine.internal_ip,
+            ),
+            *(str(machine.local_disks or ""), "" if machine.ours else "not assay's"),
         )
-        for one in found
+        for machine in machines
     )
     columns = ("machine", "zone", "status", "type", "address", "local disks", "")
     document = {
         "schema": SCHEMA,
         "kind": "machines",
-        "machines": [msgspec.to_builtins(one) for one in found],
+        "machines": [msgspec.to_builtins(machine) for machine in machines],
         "notes": list(notes),
     }
     return Output(

@@ -56,20 +56,20 @@ def summarize_all(store: Store, query: Query) -> None:
 def _read_results(store: Store, *ids: str) -> list[Result]:
     """The results of ids that the index gave; one that is gone meanwhile is named, and passed
     over."""
-    found: list[Result] = []
+    results: list[Result] = []
     for text in ids:
         try:
-            found += store.results(Query(ids=(text,)))
+            results += store.results(Query(ids=(text,)))
         except AssayError as error:
             store.problems.append(f"{text} is in the index, but gone: {error}")
-    return found
+    return results
 
 
-def match_series(found: Sequence[StoredSeries], case: str, metric: str) -> list[StoredSeries]:
+def match_series(stored: Sequence[StoredSeries], case: str, metric: str) -> list[StoredSeries]:
     """The series of a case, each with the metric that was asked for or its usual one."""
-    ours = [one for one in found if not case or _matches_case(one, case)]
+    ours = [series for series in stored if not case or _matches_case(series, case)]
     if not ours:
-        known = {one.series.key for one in found}
+        known = {series.series.key for series in stored}
         hint = "assay list results shows what there is."
         raise (
             unknown_name_error("series", case, known, hint=hint)
@@ -77,15 +77,15 @@ def match_series(found: Sequence[StoredSeries], case: str, metric: str) -> list[
             else UsageError(f"No result of '{case}' is kept that ended well.", hint=hint)
         )
     by_series: dict[str, dict[str, StoredSeries]] = {}
-    for one in ours:
-        by_series.setdefault(one.series.id, {})[one.metric] = one
+    for series in ours:
+        by_series.setdefault(series.series.id, {})[series.metric] = series
     chosen = []
     for of_series in by_series.values():
         name = metric or next((m for m in METRICS if m in of_series), next(iter(of_series)))
         if name in of_series:
             chosen.append(of_series[name])
     if not chosen:
-        raise unknown_name_error("metric", metric, {one.metric for one in ours})
+        raise unknown_name_error("metric", metric, {series.metric for series in ours})
     return chosen
 
 
@@ -100,7 +100,7 @@ def commit_positions() -> dict[str, int]:
             "Points are ordered by commit in a git repository, and this is none.",
             hint="Go to the repository whose commits were measured, or order by time.",
         ) from None
-    return {commit: place for place, commit in enumerate(listed.split())}
+    return {commit: position for position, commit in enumerate(listed.split())}
 
 
 def _narrow_query(case: str, machine: str, query: Query) -> Query:
@@ -111,18 +111,18 @@ def _narrow_query(case: str, machine: str, query: Query) -> Query:
     return msgspec.structs.replace(query, workload=bare, machine=machine or query.machine)
 
 
-def _matches_case(one: StoredSeries, case: str) -> bool:
-    series = one.series
+def _matches_case(stored: StoredSeries, case: str) -> bool:
+    series = stored.series
     names = {series.key, series.workload, f"{series.workload}@{series.backend}", series.id}
     return case in names
 
 
-def read(store: Store, one: StoredSeries, order: Order = "time") -> SeriesHistory:
+def read(store: Store, stored: StoredSeries, order: Order = "time") -> SeriesHistory:
     """One series of a store that is open."""
     from assay.stats import trend as analysis  # with numpy
     from assay.stats.changepoints import FEWEST
 
-    points = store.points(one.series.id, one.metric)
+    points = store.points(stored.series.id, stored.metric)
     notes: list[str] = []
     if order == "commit":
         points = _order_by_commit(points, notes)
@@ -130,19 +130,19 @@ def read(store: Store, one: StoredSeries, order: Order = "time") -> SeriesHistor
         notes.append(
             f"{len(points)} points are too few to tell shifts from noise: {FEWEST} are needed"
         )
-    found = analysis.history(points)
+    trend = analysis.history(points)
     return SeriesHistory(
-        key=one.series.key,
-        metric=one.metric,
-        unit=one.unit,
-        series=one.series.id,
-        machine=one.series.machine,
-        version=one.series.version,
+        key=stored.series.key,
+        metric=stored.metric,
+        unit=stored.unit,
+        series=stored.series.id,
+        machine=stored.series.machine,
+        version=stored.series.version,
         order=order,
         points=tuple(points),
-        shifts=tuple(explain_shift(store, shift) for shift in found.shifts),
-        drifts=found.drifts,
-        stable_from=found.segments[-1][0],
+        shifts=tuple(explain_shift(store, shift) for shift in trend.shifts),
+        drifts=trend.drifts,
+        stable_from=trend.segments[-1][0],
         notes=tuple(notes),
     )
 

@@ -19,53 +19,59 @@ from assay.stats.trend import Drift
 MAX_CHANGES = 3  # that the table names beside a shift
 
 
-def output(found: Sequence[SeriesHistory], form: str) -> Output:
+def output(histories: Sequence[SeriesHistory], form: str) -> Output:
     """Every point is a row or an entry for programs only: a terminal need not wait for those."""
-    tables = (shifts_table(found[0]),) if len(found) == 1 else (series_table(found),)
+    tables = (shifts_table(histories[0]),) if len(histories) == 1 else (series_table(histories),)
     return Output(
         tables=tables,
-        page=page(found[0]) if len(found) == 1 else "",
+        page=page(histories[0]) if len(histories) == 1 else "",
         document={
             "schema": SCHEMA,
             "kind": "histories",
-            "histories": [_document(one) for one in found],
+            "histories": [_document(series) for series in histories],
         }
         if form == "json"
         else None,
-        values=_values(found) if form == "csv" else None,
+        values=_values(histories) if form == "csv" else None,
     )
 
 
-def page(found: SeriesHistory) -> str:
+def page(history: SeriesHistory) -> str:
     """The chart, the shifts below it, and what has to be said of them."""
-    values = [point.value for point in found.points]
-    lines = [f"{found.key}  {found.metric}  on {found.machine or 'an unknown machine'}"]
-    lines += chart(values, found.unit, [one.shift.place for one in found.shifts])
-    lines.append(_span(found))
-    return "\n".join([*lines, "", table_text(shifts_table(found))])
+    values = [point.value for point in history.points]
+    lines = [f"{history.key}  {history.metric}  on {history.machine or 'an unknown machine'}"]
+    lines += chart(values, history.unit, [explained.shift.place for explained in history.shifts])
+    lines.append(_span(history))
+    return "\n".join([*lines, "", table_text(shifts_table(history))])
 
 
-def shifts_table(found: SeriesHistory) -> Table:
-    rows = tuple(_row(one, found) for one in found.shifts)
+def shifts_table(history: SeriesHistory) -> Table:
+    rows = tuple(_row(item, history) for item in history.shifts)
     return Table(
         title="" if rows else "No shift was found.",
         columns=("since", "point", "change", "95 % interval", "from", "to", "p", "changed there"),
         rows=rows,
         numeric=frozenset({"point", "change", "95 % interval", "from", "to", "p"}),
-        notes=(*(drift_text(one) for one in found.drifts), *found.notes),
+        notes=(*(drift_text(item) for item in history.drifts), *history.notes),
     )
 
 
-def series_table(found: Sequence[SeriesHistory]) -> Table:
+def series_table(histories: Sequence[SeriesHistory]) -> Table:
     """Of several series: one row each."""
     rows = tuple(
         (
-            *(one.key, one.metric, one.machine, one.version, str(len(one.points))),
-            human(one.points[-1].value, one.unit) if one.points else "",
-            str(len(one.shifts)),
-            _size(one.shifts[-1].shift.size, one) if one.shifts else "",
+            *(
+                history.key,
+                history.metric,
+                history.machine,
+                history.version,
+                str(len(history.points)),
+            ),
+            human(history.points[-1].value, history.unit) if history.points else "",
+            str(len(history.shifts)),
+            _size(history.shifts[-1].shift.size, history) if history.shifts else "",
         )
-        for one in found
+        for history in histories
     )
     return Table(
         columns=("case", "metric", "machine", "version", "points", "last", "shifts", "last shift"),
@@ -76,67 +82,76 @@ def series_table(found: Sequence[SeriesHistory]) -> Table:
     )
 
 
-def drift_text(found: Drift) -> str:
+def drift_text(drift: Drift) -> str:
     return (
-        f"drift: {percent_change(found.size)} over {found.points} points without a step, from "
-        f"{found.first} to {found.last} (p = {found.p:.2g})"
+        f"drift: {percent_change(drift.size)} over {drift.points} points without a step, from "
+        f"{drift.first} to {drift.last} (p = {drift.p:.2g})"
     )
 
 
 def changes_text(changed: Sequence[Cause], most: int = MAX_CHANGES) -> str:
-    named = [f"{one.what} {one.before or '—'} → {one.after or '—'}" for one in changed[:most]]
+    named = [
+        f"{cause.what} {cause.before or '—'} → {cause.after or '—'}" for cause in changed[:most]
+    ]
     more = len(changed) - len(named)
     return "; ".join([*named, *([f"{more} more"] if more > 0 else [])])
 
 
-def _row(one: ExplainedShift, found: SeriesHistory) -> tuple[str, ...]:
-    shift = one.shift
+def _row(explained: ExplainedShift, history: SeriesHistory) -> tuple[str, ...]:
+    shift = explained.shift
     return (
         shift.started[:16].replace("T", " "),
         str(shift.place + 1),
-        _size(shift.size, found),
-        f"{_size(shift.low, found)} – {_size(shift.high, found)}",
-        human(shift.level_before, found.unit),
-        human(shift.level_after, found.unit),
+        _size(shift.size, history),
+        f"{_size(shift.low, history)} – {_size(shift.high, history)}",
+        human(shift.level_before, history.unit),
+        human(shift.level_after, history.unit),
         f"{shift.p:.1g}",
-        changes_text(one.changed) or "nothing that assay records",
+        changes_text(explained.changed) or "nothing that assay records",
     )
 
 
-def _size(size: float, found: SeriesHistory) -> str:
-    ratios = all(point.value > 0 for point in found.points)
-    return percent_change(size) if ratios else human(size, found.unit)
+def _size(size: float, history: SeriesHistory) -> str:
+    ratios = all(point.value > 0 for point in history.points)
+    return percent_change(size) if ratios else human(size, history.unit)
 
 
-def _span(found: SeriesHistory) -> str:
-    if not found.points:
+def _span(history: SeriesHistory) -> str:
+    if not history.points:
         return ""
-    first, last = found.points[0], found.points[-1]
-    if found.order == "commit":
+    first, last = history.points[0], history.points[-1]
+    if history.order == "commit":
         ends = f"{first.commit[:10]} … {last.commit[:10]}"
     else:
         ends = f"{first.started[:10]} … {last.started[:10]}"
-    stable = len(found.points) - found.stable_from
-    return f"{plural(len(found.points), 'point')}, {ends}; the last {stable} are one stretch"
+    stable = len(history.points) - history.stable_from
+    return f"{plural(len(history.points), 'point')}, {ends}; the last {stable} are one stretch"
 
 
-def _document(found: SeriesHistory) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(found)
+def _document(history: SeriesHistory) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(history)
     names = ("id", "started", "commit", "label", "value", "low", "high")
     plain["points"] = [dict(zip(names, point, strict=True)) for point in plain["points"]]
     return plain
 
 
-def _values(found: Sequence[SeriesHistory]) -> Table:
+def _values(histories: Sequence[SeriesHistory]) -> Table:
     return Table(
         columns=("series", "case", "metric", "id", "started", "commit", "value", "low", "high"),
         rows=tuple(
             (
-                *(one.series, one.key, one.metric, point.id, point.started, point.commit),
+                *(
+                    history.series,
+                    history.key,
+                    history.metric,
+                    point.id,
+                    point.started,
+                    point.commit,
+                ),
                 *(repr(point.value), repr(point.low), repr(point.high)),
             )
-            for one in found
-            for point in one.points
+            for history in histories
+            for point in history.points
         ),
     )
 
@@ -169,13 +184,13 @@ def chart(
 
 def _columns(values: Sequence[float], count: int) -> list[tuple[float, float, float]]:
     """Of each column the least, the median and the most: extremes are never thinned away."""
-    found = []
+    columns = []
     for column in range(count):
         first, last = column * len(values) // count, (column + 1) * len(values) // count
         part = sorted(value for value in values[first:last] if math.isfinite(value))
         part = part or [math.nan]
-        found.append((part[0], part[len(part) // 2], part[-1]))
-    return [(a, b, c) for a, b, c in found if b == b]
+        columns.append((part[0], part[len(part) // 2], part[-1]))
+    return [(a, b, c) for a, b, c in columns if b == b]
 
 
 def _line(value: float, low: float, high: float) -> int:

@@ -42,7 +42,7 @@ from assay.measure.contenders import check_size
 from assay.measure.heat import Heat
 from assay.measure.inputs import Axes, axes, backend_names
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import Run, check_resumable, new_run, reopen_run
+from assay.measure.recorder import Recorder, check_resumable, new_run, reopen_run
 from assay.measure.remote import executor
 from assay.stats import paired_ratio
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
@@ -264,7 +264,7 @@ def _resume(
         yield from _run_heats(run, RaceState(run.plan, name, _stored_heats(run), wrong), progress)
 
 
-def _run_heats(run: Run, state: RaceState, progress: ProgressCallback) -> Iterator[Race]:
+def _run_heats(run: Recorder, state: RaceState, progress: ProgressCallback) -> Iterator[Race]:
     ranking = state.ranking()
     for ranking, _ in run.record(_heats(run, state, progress)):
         run.save_document(RACE, ranking)
@@ -273,7 +273,7 @@ def _run_heats(run: Run, state: RaceState, progress: ProgressCallback) -> Iterat
 
 
 def _heats(
-    run: Run, state: RaceState, progress: ProgressCallback
+    run: Recorder, state: RaceState, progress: ProgressCallback
 ) -> Iterator[tuple[Race, Sequence[Result]]]:
     """The ranking after each heat, and the results of the heat."""
     while not state.ranking().ended:
@@ -281,7 +281,7 @@ def _heats(
         yield state.ranking(), tuple(results.values())
 
 
-def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
+def _heat(run: Recorder, state: RaceState, progress: ProgressCallback) -> Heat:
     number = len(state.heats) + 1
     warm_up = min(WARM_UP, run.plan.procedure.budget)
     procedure = msgspec.structs.replace(run.plan.procedure, budget=warm_up)
@@ -302,7 +302,7 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
     return heat._replace(results=results)
 
 
-def _stored_heats(run: Run) -> list[dict[str, Result]]:
+def _stored_heats(run: Recorder) -> list[dict[str, Result]]:
     """The heats of earlier sessions."""
     heats: dict[int, dict[str, Result]] = {}
     for result in run.results():
@@ -310,7 +310,7 @@ def _stored_heats(run: Run) -> list[dict[str, Result]]:
     return [heats[number] for number in sorted(heats)]
 
 
-def _places(run: Run) -> Sequence[Place]:
+def _places(run: Recorder) -> Sequence[Place]:
     """The stored ranking; empty for a race that was killed in its first heat."""
     if run.store.document(run.name, RACE) is None:
         return ()

@@ -25,9 +25,9 @@ Examples:
   assay race vgg16 --precision float32                   no winner less precise than this
   assay race transformer-decoder:task=generate -b torch,jax --metric time_to_first_token
   assay race --resume last                               with the same budget again
+  assay race mnist-mlp --on ray://HOST:10001
 
-Exit status: 0 decided, 6 budget used up first, 1 no contender ran well.
-  assay race mnist-mlp --on ray://HOST:10001""",
+Exit status: 0 decided, 6 budget used up first, 1 no contender ran well.""",
 )
 def command(
     keywords: Keywords,

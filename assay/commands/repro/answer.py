@@ -144,10 +144,10 @@ def _spread_text(typical: Deviation) -> str:
 
 
 def _difference_text(estimate: Deviation, timed: bool = True) -> str:
-    apart = estimate.value - 1
     more, less = ("slower", "faster") if timed else ("higher", "lower")
     low, high = (percent_change(bound, 1) for bound in (estimate.low, estimate.high))
-    return f"{difference(estimate.value, 1)} {more if apart > 0 else less}, {low} to {high}"
+    word = more if estimate.value > 1 else less
+    return f"{difference(estimate.value, 1)} {word}, {low} to {high}"
 
 
 def _percent(share: float) -> str:

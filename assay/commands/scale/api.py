@@ -96,14 +96,14 @@ def make_scale_plan(
             f"devices is {list(devices)}, but has to be some numbers, each once, 1 or more.",
             hint="As in --devices 1,2,4",
         )
-    given = planning.as_case(case, trust)
-    if given.backend == "?" or "devices" in given.options:
+    base = planning.as_case(case, trust)
+    if base.backend == "?" or "devices" in base.options:
         raise UsageError(
             "scale takes one case with its backend, and the devices beside it.",
             hint="As in: assay scale resnet50@torch --devices 1,2",
         )
     return Plan(
-        cases=tuple(_on_devices(given, count, strong) for count in devices),
+        cases=tuple(_on_devices(base, count, strong) for count in devices),
         procedure=forms.procedure(procedure, {}),
         label=label,
         tags={**safe_tags(dict(tags or {})), "scaling": "strong" if strong else "weak"},
@@ -112,10 +112,10 @@ def make_scale_plan(
 
 
 def _on_devices(case: Case, devices: int, strong: bool) -> Case:
-    one = planning.resolve(case)
-    rows = one.params.get("batch_size")
-    wanted = {} if strong or not isinstance(rows, int) else {"batch_size": rows * devices}
-    if "devices" not in one.options:
+    resolved = planning.resolve(case)
+    rows = resolved.params.get("batch_size")
+    scaled = {} if strong or not isinstance(rows, int) else {"batch_size": rows * devices}
+    if "devices" not in resolved.options:
         raise UsageError(
             f"{case.backend} runs on one device.",
             hint="Several share a training on jax, torch, tensorflow, keras-jax, keras-tensorflow.",
@@ -123,7 +123,7 @@ def _on_devices(case: Case, devices: int, strong: bool) -> Case:
     return planning.resolve(
         msgspec.structs.replace(
             case,
-            params={**case.params, **wanted},
+            params={**case.params, **scaled},
             options={**case.options, "devices": devices},
             key="",
         )
@@ -132,13 +132,13 @@ def _on_devices(case: Case, devices: int, strong: bool) -> Case:
 
 def load_scaling(run: str, home: Home = None) -> list[SummarizedResult]:
     """All results of a run of `scale`, so far."""
-    found = read_results(Query(ids=(run,)), home)
-    return [one for one in found if one.result.status != "interrupted"]
+    readings = read_results(Query(ids=(run,)), home)
+    return [reading for reading in readings if reading.result.status != "interrupted"]
 
 
-def scaling_points(found: Sequence[SummarizedResult]) -> tuple[ScalePoint, ...]:
+def scaling_points(readings: Sequence[SummarizedResult]) -> tuple[ScalePoint, ...]:
 
-    return scaling(found)
+    return scaling(readings)
 
 
 def scaling(readings: Sequence[SummarizedResult]) -> tuple[ScalePoint, ...]:
@@ -179,14 +179,14 @@ def _reach_devices(quantity: Quantity) -> float:
 def _point(reading: SummarizedResult) -> ScalePoint:
     result = reading.result
     devices = int(result.case.options.get("devices", 1))
-    found = reading.summary.quantities.get("throughput")
+    throughput = reading.summary.quantities.get("throughput")
     return ScalePoint(
         devices=devices,
         result=result.id,
         status=result.status,
         items=result.items,
-        throughput=found,
-        per_device=found.value / devices if found else 0.0,
+        throughput=throughput,
+        per_device=throughput.value / devices if throughput else 0.0,
         communication=reading.summary.quantities.get("communication_share"),
     )
 

@@ -17,7 +17,9 @@ COMMUNICATION = "communication"
 
 
 def output(points: Sequence[ScalePoint], readings: Sequence[SummarizedResult]) -> Output:
-    ordered = sorted(readings, key=lambda one: [p.result for p in points].index(one.result.id))
+    ordered = sorted(
+        readings, key=lambda reading: [p.result for p in points].index(reading.result.id)
+    )
     names = [plural(point.devices, "device") for point in points]
     more = (COMMUNICATION,) if any(point.communication for point in points) else ()
     columns = (*COLUMNS, *more)
@@ -39,12 +41,12 @@ def output(points: Sequence[ScalePoint], readings: Sequence[SummarizedResult]) -
 
 
 def _row(point: ScalePoint, communication: bool) -> tuple[str, ...]:
-    found = point.throughput
+    throughput = point.throughput
     return (
         str(point.devices),
         str(point.items or ""),
-        human(found.value, "items/s") if found else "",
-        human(point.per_device, "items/s") if found else "",
+        human(throughput.value, "items/s") if throughput else "",
+        human(point.per_device, "items/s") if throughput else "",
         f"{point.efficiency.value:.1%}" if point.efficiency else "",
         _interval(point.efficiency, point.devices),
         *((_percent(point.communication),) if communication else ()),
@@ -58,10 +60,10 @@ def _percent(quantity: Quantity | None) -> str:
 
 def _unknown_note(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
     """Why a share of communication that was asked for is not there."""
-    found = zip(
+    reasons = zip(
         names, (reading.result.facts.get(COMMUNICATION) for reading in readings), strict=True
     )
-    return [f"{name}: communication is {why}" for name, why in found if why]
+    return [f"{name}: communication is {why}" for name, why in reasons if why]
 
 
 def _interval(efficiency: Quantity | None, devices: int) -> str:

@@ -39,7 +39,13 @@ from assay.measure import plan
 from assay.measure.case import HeatEntry, check_supported, measure_case
 from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
 from assay.measure.inputs import backend_names
-from assay.measure.recorder import Run, check_resumable, find_run_of_command, new_run, reopen_run
+from assay.measure.recorder import (
+    Recorder,
+    check_resumable,
+    find_run_of_command,
+    new_run,
+    reopen_run,
+)
 from assay.stats.estimates import running_estimate
 from assay.stats.roofline import Floor
 from assay.stats.stopping import FIRST, is_narrow
@@ -119,13 +125,13 @@ def request(
     label: str = "",
 ) -> StudyRequest:
     """The cases of a study, and its budget of sampling shared by those that can run here."""
-    made = studies.study(name)
+    study = studies.study(name)
     seconds = as_seconds(budget, "budget", "10m")
     limit = as_seconds(timeout, "timeout", "10m")
     rounds = as_integer(rounds, "rounds", 1, hint="--rounds 3")
-    _check(name, made, extras, size)
-    usual = next(iter(made.sizes))
-    cases = _cases(made, extras, backend_names(backends), size or usual, options or {}, trust)
+    _check(name, study, extras, size)
+    usual = next(iter(study.sizes))
+    cases = _cases(study, extras, backend_names(backends), size or usual, options or {}, trust)
     share = seconds / rounds / max(1, sum(not _refusal(case) for case in cases))
     made_plan = Plan(
         cases=cases,
@@ -134,7 +140,7 @@ def request(
         tags={"study": name, "size": size or usual, "rounds": str(rounds)},
         verb="study",
     )
-    return StudyRequest(name=name, study=made, plan=made_plan, rounds=rounds)
+    return StudyRequest(name=name, study=study, plan=made_plan, rounds=rounds)
 
 
 def begin_study(
@@ -162,8 +168,8 @@ def read_study(store: Store, run: str) -> tuple[StudyRequest, list[SummarizedRes
     from assay.stats.pooling import pool_results
 
     request = _stored_request(store, run)
-    found = {r.case.key: r for r in pool_results(store.results(Query(ids=(run,))))}
-    ordered = [found[case.key] for case in request.plan.cases if case.key in found]
+    by_case = {r.case.key: r for r in pool_results(store.results(Query(ids=(run,))))}
+    ordered = [by_case[case.key] for case in request.plan.cases if case.key in by_case]
     return request, [
         SummarizedResult(result=result, summary=summarize(result)) for result in ordered
     ]
@@ -188,14 +194,16 @@ def _resume(name: str, home: Home, progress: ProgressCallback) -> Iterator[Resul
         yield from _run_rounds(_stored_request(run.store, name), run, progress)
 
 
-def _run_rounds(request: StudyRequest, run: Run, progress: ProgressCallback) -> Iterator[Result]:
+def _run_rounds(
+    request: StudyRequest, run: Recorder, progress: ProgressCallback
+) -> Iterator[Result]:
     rounds = Rounds(request.plan.cases, request.rounds, run.name, run.results())
     for _, readings in run.record(_groups(rounds, run, progress)):
         yield from (reading.result for reading in readings)
 
 
 def _groups(
-    rounds: Rounds, run: Run, progress: ProgressCallback
+    rounds: Rounds, run: Recorder, progress: ProgressCallback
 ) -> Iterator[tuple[None, list[Result]]]:
     while group := rounds.next_group():
         results = list(_visited_cases(group, rounds, run, progress))
@@ -205,7 +213,7 @@ def _groups(
 
 
 def _visited_cases(
-    group: Sequence[Case], rounds: Rounds, run: Run, progress: ProgressCallback
+    group: Sequence[Case], rounds: Rounds, run: Recorder, progress: ProgressCallback
 ) -> Iterator[Result]:
     """Several take turns; who cannot, for lack of memory or of others, comes again alone."""
     procedure = run.plan.procedure
@@ -214,8 +222,8 @@ def _visited_cases(
         HeatEntry(case.key, case, run.new_case(), rounds.facts(case)) for case in runnable_first
     ]
     if len(entries) == 1:
-        (one,) = entries
-        yield measure_case(one.case, procedure, one.case_dir, progress)
+        (entry,) = entries
+        yield measure_case(entry.case, procedure, entry.case_dir, progress)
         return
     keep_going = partial(_needs_turns, procedure=procedure)
     heat = run_heat(entries, procedure, progress, keep_going, seed=rounds.count)
@@ -255,12 +263,12 @@ def _cases(
         for name in backends_for(registry.workload(study.workload))
         if axes.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
     ]
-    found: list[Case] = []
+    cases: list[Case] = []
     for variant in study.variants:
         if not variant.extra or variant.extra in extras:
             params = {name: (v,) for name, v in {**study.sizes[size], **variant.params}.items()}
-            found += plan.expand_cases([study.workload], names, params, axes, trust)
-    return tuple(found)
+            cases += plan.expand_cases([study.workload], names, params, axes, trust)
+    return tuple(cases)
 
 
 def _check(name: str, study: Study, extras: Sequence[str], size: str) -> None:
@@ -286,13 +294,13 @@ def _refusal(case: Case) -> str:
 
 def _stored_request(store: Store, run: str) -> StudyRequest:
     """What a run was begun with."""
-    made = store.plan(run)
-    name, rounds = made.tags.get("study", ""), made.tags.get("rounds", "")
+    plan = store.plan(run)
+    name, rounds = plan.tags.get("study", ""), plan.tags.get("rounds", "")
     if not name or not (rounds.isascii() and rounds.isdecimal()):
         raise StoreError(
             f"The plan of run {run} is no plan of a study.", hint=f"assay show {run} --results"
         )
-    return StudyRequest(name=name, study=studies.study(name), plan=made, rounds=int(rounds[:9]))
+    return StudyRequest(name=name, study=studies.study(name), plan=plan, rounds=int(rounds[:9]))
 
 
 class Rounds:

@@ -116,5 +116,5 @@ def _print_progress(results: Iterator[Result], line: ProgressLine, shown: Shown,
 def _print(request: api.StudyRequest, readings: list[SummarizedResult], form: str) -> None:
     from assay.commands.study.view import output
 
-    found = api.findings(readings)
-    printing.show(output(request.name, request.study, readings, found), form)
+    summary = api.findings(readings)
+    printing.show(output(request.name, request.study, readings, summary), form)

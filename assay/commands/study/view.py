@@ -23,12 +23,14 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "tensorflow_cpu", "keras")
 
 
 def output(
-    name: str, study: Study, readings: Sequence[SummarizedResult], found: StudySummary
+    name: str, study: Study, readings: Sequence[SummarizedResult], summary: StudySummary
 ) -> Output:
-    tables = study_tables(study, readings, found.floor, found.mismatches)
-    document = results.results_document(readings, found.mismatches) | study_document(name, found)
+    tables = study_tables(study, readings, summary.floor, summary.mismatches)
+    document = results.results_document(readings, summary.mismatches) | study_document(
+        name, summary
+    )
     return Output(
-        tables=(*tables, *((found.option_effects,) if found.option_effects else ())),
+        tables=(*tables, *((summary.option_effects,) if summary.option_effects else ())),
         document=document,
         values=results.results_values(readings),
     )
@@ -54,13 +56,13 @@ def study_tables(
     return [table if table is not tables[-1] else _note_marks(table, notes) for table in tables]
 
 
-def study_document(name: str, found: StudySummary) -> dict[str, Any]:
+def study_document(name: str, summary: StudySummary) -> dict[str, Any]:
     """What a study's JSON has beside its results."""
-    effects = found.option_effects or Table(columns=(), rows=())
+    effects = summary.option_effects or Table(columns=(), rows=())
     return {
         "kind": "study",
         "study": name,
-        "floor": msgspec.to_builtins(found.floor),
+        "floor": msgspec.to_builtins(summary.floor),
         "bought": [dict(zip(effects.columns, row, strict=True)) for row in effects.rows],
     }
 
@@ -110,8 +112,8 @@ def _cell(reading: SummarizedResult | None) -> str:
     return f"{human(step.value, 's')} [{human(step.low, 's')}, {human(step.high, 's')}]"
 
 
-def _ratio(one: SummarizedResult | None, other: SummarizedResult | None) -> str:
-    above, below = one and _step(one), other and _step(other)
+def _ratio(reading: SummarizedResult | None, other: SummarizedResult | None) -> str:
+    above, below = reading and _step(reading), other and _step(other)
     return f"{above.value / below.value:.2f}" if above and below else ""
 
 

@@ -42,27 +42,27 @@ def section(name: str, file: str = "") -> Task:
 
 def find_task(name: str, file: str = "", overrides: Mapping[str, Value] | None = None) -> Task:
     """One task, its placeholders filled and its options overridden."""
-    found = section(name, file)
-    if not found.command:
+    task = section(name, file)
+    if not task.command:
         raise UsageError(
             f"'{name}' is a metric policy: it has no command.",
             hint=f"Give one: assay task run --policy {name} -- COMMAND …",
         )
-    return override_task(found, overrides or {})
+    return override_task(task, overrides or {})
 
 
-def override_task(found: Task, overrides: Mapping[str, Value]) -> Task:
+def override_task(task: Task, overrides: Mapping[str, Value]) -> Task:
     """The task with other arguments; an override that finds nothing to change is noted."""
     for name in overrides:
         if name not in OPTIONS:
             raise unknown_name_error("override", name, OPTIONS)
-    gpus = overrides.get("num_gpus", found.num_gpus)
+    gpus = overrides.get("num_gpus", task.num_gpus)
     if not str(gpus).isdecimal():
         raise UsageError(f"num_gpus is '{gpus}', but has to be 0 or more.", hint="num_gpus=1")
-    changed = override(fill(found.command, {**overrides, "num_gpus": gpus}), overrides)
+    changed = override(fill(task.command, {**overrides, "num_gpus": gpus}), overrides)
     notes = tuple(f"{name} changes nothing in this command" for name in changed.unused)
     return msgspec.structs.replace(
-        found, command=changed.command, num_gpus=int(gpus), notes=(*found.notes, *notes)
+        task, command=changed.command, num_gpus=int(gpus), notes=(*task.notes, *notes)
     )
 
 
@@ -153,7 +153,7 @@ def save(task: Task, outcome: Outcome, path: str | Path) -> Path:
     target = Path(path)
     if target.exists():
         raise UsageError(f"{target} is there already.", hint="Choose another name, or remove it.")
-    metrics = tuple(found.metric for found in outcome.metrics)
+    metrics = tuple(match.metric for match in outcome.metrics)
     text = write_toml([msgspec.structs.replace(task, metrics=metrics)])
     try:
         write_atomic(target, text.encode())

@@ -171,5 +171,5 @@ def _known_first(model: Importing, node: OnnxOp, place: BatchPlace, value: str, 
     return np.moveaxis(held.reshape(sizes), place.axis, 0)
 
 
-def _changed(node: OnnxOp, **attributes: Any) -> OnnxOp:
+def _changed(node: OnnxOp, **attributes: int | tuple[int, ...]) -> OnnxOp:
     return msgspec.structs.replace(node, attributes={**node.attributes, **attributes})

@@ -17,7 +17,7 @@ _STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have eno
 _QUOTA = re.compile(r"QUOTA|quota")
 
 
-def client(kind: Callable[..., Any], anonymous: bool = False, **kwargs: Any) -> Any:
+def client(kind: Callable[..., Any], anonymous: bool = False, **kwargs: object) -> Any:
     """Create a client with the library's credentials, or without any for an emulator."""
     from google.auth.credentials import AnonymousCredentials
     from google.auth.exceptions import GoogleAuthError
@@ -33,7 +33,7 @@ def client(kind: Callable[..., Any], anonymous: bool = False, **kwargs: Any) -> 
         ) from None
 
 
-def client_at(kind: Callable[..., Any], variable: str, **kwargs: Any) -> Any:
+def client_at(kind: Callable[..., Any], variable: str, **kwargs: object) -> Any:
     """Create a client for the endpoint in an environment variable, if it is set."""
     endpoint = os.environ.get(variable, "")
     if endpoint:

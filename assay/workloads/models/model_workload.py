@@ -42,7 +42,7 @@ def build_model(
     seed: int,
     keras: Callable[..., Any],
     specs: Callable[..., WeightSpecs],
-    **sizes: Any,
+    **sizes: object,
 ) -> Any:
     """A net with seeded weights: by the function for Keras, or by the framework's file."""
 

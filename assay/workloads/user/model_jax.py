@@ -58,7 +58,7 @@ def _is_a(thing: object, module: str, name: str) -> bool:
     return kind is not None and isinstance(thing, kind)
 
 
-def _call(function: Callable[..., Any], inputs: Any, *first: Any, **more: Any) -> Any:
+def _call(function: Callable[..., Any], inputs: Any, *first: Any, **more: object) -> Any:
     if isinstance(inputs, Mapping):
         return function(*first, **inputs, **more)
     return function(*first, *(inputs if isinstance(inputs, tuple) else (inputs,)), **more)

@@ -55,5 +55,5 @@ class _Function(nn.Module):  # type: ignore[misc]
         super().__init__()
         self._function = function
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         return self._function(*args, **kwargs)

@@ -1,2 +1,2 @@
-// HPVM's build writes settings here; its programs include it, and need none of them.
+// HPVM's build generates this header; its programs include it, but need nothing of it.
 #pragma once

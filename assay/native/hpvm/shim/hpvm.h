@@ -1,9 +1,8 @@
-// HPVM-C as ordinary C++: what hpvm.h declares, so that any compiler takes a program of HPVM's, and
-// the network it describes is computed by assay's runtime.
+// HPVM-C as ordinary C++: the declarations of HPVM's hpvm.h, so that any compiler compiles a
+// program written for it; assay's runtime computes the network.
 //
-// A root function describes a graph by calls. It is called once, and its leaf functions once each
-// with tensors that stand for values, so that the whole network is known before a number is
-// computed.
+// A root function declares a graph by calls. It is called once, and each of its leaf functions once
+// with symbolic tensors, so that the network is known before anything is computed.
 #pragma once
 
 #include <unistd.h>
@@ -30,9 +29,8 @@ enum Target {
 };
 }  // namespace hpvm
 
-// Where programs look for HPVM's model_params; a relative path is also looked for in the folder
-// that
-// --data, ASSAY_HPVM_DATA or MODEL_PARAMS_DIR in the environment names.
+// Folder of HPVM's weights and data files. A relative path is also looked up in the folder of
+// --data, or of ASSAY_HPVM_DATA or MODEL_PARAMS_DIR in the environment.
 #ifndef MODEL_PARAMS_DIR
 #define MODEL_PARAMS_DIR "model_params"
 #endif
@@ -42,73 +40,73 @@ namespace hpvm_shim {
 using Words = std::vector<std::uintptr_t>;
 using Body = std::function<void(const Words&)>;
 
-void* create(unsigned dimensions, std::size_t inputs, Body body);
-void returned(Words words);
+void* create_node(unsigned dimensions, std::size_t inputs, Body body);
+void set_results(Words words);
 void* launch(unsigned streaming, void* root, const Words& words, const Body& body, void* results);
 
-// What a function is handed over as one word, and back.
+// An argument of a function as one machine word, and back.
 template <typename T>
 std::uintptr_t word(T value) {
     static_assert(sizeof(T) <= sizeof(std::uintptr_t) && std::is_trivially_copyable_v<T>,
                   "tensors, sizes and plain numbers go from node to node");
-    std::uintptr_t found = 0;
-    std::memcpy(&found, &value, sizeof value);
-    return found;
+    std::uintptr_t result = 0;
+    std::memcpy(&result, &value, sizeof value);
+    return result;
 }
 
 template <typename T>
 T value(std::uintptr_t word) {
     static_assert(sizeof(T) <= sizeof(std::uintptr_t) && std::is_trivially_copyable_v<T>,
                   "tensors, sizes and plain numbers go from node to node");
-    T found;
-    std::memcpy(&found, &word, sizeof found);
-    return found;
+    T result;
+    std::memcpy(&result, &word, sizeof result);
+    return result;
 }
 
 template <typename R, typename... P, std::size_t... I>
-Body called(R (*function)(P...), std::index_sequence<I...>) {
+Body make_body(R (*function)(P...), std::index_sequence<I...>) {
     return [function](const Words& words) {
-        (void)words;  // a function may take nothing
+        (void)words;  // unused by a function without parameters
         function(value<P>(words[I])...);
     };
 }
 
 template <typename R, typename... P>
-Body called(R (*function)(P...)) {
-    return called(function, std::index_sequence_for<P...>{});
+Body make_body(R (*function)(P...)) {
+    return make_body(function, std::index_sequence_for<P...>{});
 }
 
 }  // namespace hpvm_shim
 
-// Nodes of a graph. Sizes of a node that is there many times follow the function.
+// Creates a node. The sizes of a replicated node follow the function.
 template <typename R, typename... P, typename... Sizes>
 void* __hpvm__createNodeND(unsigned dimensions, R (*function)(P...), Sizes...) {
-    return hpvm_shim::create(dimensions, sizeof...(P), hpvm_shim::called(function));
+    return hpvm_shim::create_node(dimensions, sizeof...(P), hpvm_shim::make_body(function));
 }
 
 template <typename... T>
 void __hpvm__return(unsigned, T... values) {
-    hpvm_shim::returned({hpvm_shim::word(values)...});
+    hpvm_shim::set_results({hpvm_shim::word(values)...});
 }
 
 template <typename... T>
 void __hpvm__attributes(unsigned, T...) {}
 
-// `arguments` are root's own, one after the other without gaps, and then where its results go.
+// `arguments` are those of root, packed, followed by the space for its results.
 template <typename R, typename... P>
 void* __hpvm__launch(unsigned streaming, R (*root)(P...), void* arguments) {
     char* at = static_cast<char*>(arguments);
     hpvm_shim::Words words;
-    // No fold: a network may hand in more tensors than a compiler folds over.
+    // Not a fold expression: compilers limit their length, and a network may have more arguments.
     const std::size_t sizes[] = {sizeof(P)..., 0};
     for (std::size_t i = 0; i < sizeof...(P); ++i) {
-        std::uintptr_t found = 0;
-        std::memcpy(&found, at, sizes[i]);
-        words.push_back(found);
+        std::uintptr_t argument = 0;
+        std::memcpy(&argument, at, sizes[i]);
+        words.push_back(argument);
         at += sizes[i];
     }
     return hpvm_shim::launch(streaming, reinterpret_cast<void*>(root), words,
-                             hpvm_shim::called(root), at);
+                             hpvm_shim::make_body(root), at);
 }
 
 extern "C" {

@@ -1,3 +1,2 @@
-// All that stands behind hpvm.h and tensorUtils.h, as one unit: compiled once for each set of
-// flags.
+// The implementation of hpvm.h and tensorUtils.h, as one unit: compiled once for each set of flags.
 #include "control.hpp"

@@ -1,4 +1,4 @@
-// Tensors and the helpers of HPVM's programs: files of weights, pictures and labels, accuracies.
+// Tensors, and helpers for the files of weights, images and labels and for accuracies.
 #pragma once
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ enum data_location_t { HOST, DEVICE };
 enum Tensor_format_t { nchw, nhwc };
 enum Tensor_type_t { float_type, double_type, half_type, int_type };
 
-// Numbers are float32 in host memory, whatever type a program names.
+// Data is float32 in host memory, whatever type the program requests.
 struct Tensor {
     int data_type;
     int cur_type;
@@ -55,7 +55,7 @@ void llvm_hpvm_initApproxhpvmRt(int device = 0);
 void llvm_hpvm_cleanupApproxhpvmRt();
 void llvm_hpvm_initializeRuntimeController(const char* configurations);
 void llvm_hpvm_clearRuntimeController();
-// Counts how often a batch was right, and writes the mean of all batches so far to final_accuracy.
+// Adds the accuracy of a batch, and writes the mean of all batches to final_accuracy.
 void llvm_hpvm_invokeRtControl(void* result, const char* labels, int start, int end);
 
 void startProfiling();

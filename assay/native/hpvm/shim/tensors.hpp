@@ -1,4 +1,4 @@
-// Tensors, and the files they come from.
+// Tensors of a program, and the files that their numbers are read from.
 #pragma once
 
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 
 namespace hpvm_shim {
 
-// A mistake of the program or its user ends it with one sentence and a status.
-[[noreturn]] inline void refuse(const std::string& sentence) {
+// For errors of the program or its user.
+[[noreturn]] inline void exit_with_error(const std::string& sentence) {
     std::fflush(stdout);
     std::fprintf(stderr, "error: %s\n", sentence.c_str());
     std::fflush(stderr);
@@ -17,83 +17,85 @@ namespace hpvm_shim {
 }
 
 inline std::string environment(const char* name) {
-    const char* found = std::getenv(name);
-    return found ? found : "";
+    const char* value = std::getenv(name);
+    return value ? value : "";
 }
 
-// A tensor of ours: HPVM's fields, and what is behind them.
-struct Held : Tensor {
+// The object behind a Tensor pointer: HPVM's fields and ours.
+struct TensorImpl : Tensor {
     std::vector<std::size_t> sizes;
-    std::vector<float> own;     // empty where the numbers are a file's
-    int value = -1;             // of the graph that is being described; -1: numbers
-    unsigned long version = 0;  // grows with every change that is made by a function of ours
+    std::vector<float> own;     // empty if the numbers are in a mapped file
+    int value = -1;             // of the graph that is being recorded; -1: has numbers
+    unsigned long version = 0;  // increases when a function of the shim writes to it
 
     float* data() { return static_cast<float*>(host_data); }
 };
 
-// Every tensor that is alive. Those made after startMemTracking go with the batch.
-inline std::map<void*, std::unique_ptr<Held>>& tensors() {
-    static auto* found = new std::map<void*, std::unique_ptr<Held>>;  // for the whole process
-    return *found;
+// All tensors. Those created after startMemTracking are freed with the batch.
+// Objects with static lifetime are never destroyed: programs use them until they exit.
+inline std::map<void*, std::unique_ptr<TensorImpl>>& tensors() {
+    static auto* all = new std::map<void*, std::unique_ptr<TensorImpl>>;
+    return *all;
 }
-inline std::vector<void*>& of_batch() {
-    static auto* found = new std::vector<void*>;
-    return *found;
+inline std::vector<void*>& batch_tensors() {
+    static auto* all = new std::vector<void*>;
+    return *all;
 }
 inline bool& tracking() {
-    static bool found = false;
-    return found;
+    static bool active = false;
+    return active;
 }
 
-inline Held& held(void* tensor, const char* user) {
-    const auto found = tensors().find(tensor);
-    if (found == tensors().end())
-        refuse(std::string(user) + " was given what is no tensor, or one that was freed.");
-    return *found->second;
+inline TensorImpl& lookup_tensor(void* tensor, const char* user) {
+    const auto entry = tensors().find(tensor);
+    if (entry == tensors().end())
+        exit_with_error(std::string(user) +
+                        " received a pointer that is not a tensor, or to a freed tensor.");
+    return *entry->second;
 }
 
-inline Held& make(std::vector<std::size_t> sizes) {
-    auto made = std::make_unique<Held>();
-    Held& tensor = *made;
+inline TensorImpl& create_tensor(std::vector<std::size_t> sizes) {
+    auto owner = std::make_unique<TensorImpl>();
+    TensorImpl& tensor = *owner;
     static_cast<Tensor&>(tensor) = Tensor{};
     tensor.sizes = std::move(sizes);
     tensor.dims = {static_cast<int>(tensor.sizes.size()), tensor.sizes.data()};
     tensor.num_elems = 1;
     for (std::size_t size : tensor.sizes) tensor.num_elems *= size;
     tensor.size_in_bytes = tensor.num_elems * sizeof(float);
-    void* const key = static_cast<Tensor*>(made.get());
-    tensors()[key] = std::move(made);
-    if (tracking()) of_batch().push_back(key);
+    void* const key = static_cast<Tensor*>(owner.get());
+    tensors()[key] = std::move(owner);
+    if (tracking()) batch_tensors().push_back(key);
     return tensor;
 }
 
-inline Held& make_filled(std::vector<std::size_t> sizes) {
-    Held& tensor = make(std::move(sizes));
+inline TensorImpl& allocate_tensor(std::vector<std::size_t> sizes) {
+    TensorImpl& tensor = create_tensor(std::move(sizes));
     tensor.own.resize(tensor.num_elems);
     tensor.host_data = tensor.own.data();
     return tensor;
 }
 
-// A path as a program has it, or the same file in the folder of data that a user has named.
-inline std::string place_of(const char* named) {
-    std::string path(named);
-    path.erase(std::remove(path.begin(), path.end(), '"'), path.end());  // of a macro made a text
+// `name` as a path, else the same file in the data folder of the user.
+inline std::string find_file(const char* name) {
+    std::string path(name);
+    path.erase(std::remove(path.begin(), path.end(), '"'), path.end());  // of a stringized macro
     std::string data = environment("ASSAY_HPVM_DATA");
     if (data.empty()) data = environment("MODEL_PARAMS_DIR");
-    std::vector<std::string> places{path};
+    std::vector<std::string> candidates{path};
     if (!data.empty()) {
-        const std::string own = "model_params/";
-        const std::string inside =
-            path.compare(0, own.size(), own) == 0 ? path.substr(own.size()) : path;
+        const std::string prefix = "model_params/";
+        const std::string relative =
+            path.compare(0, prefix.size(), prefix) == 0 ? path.substr(prefix.size()) : path;
         if (path[0] != '/')
-            places.push_back(data + "/" + path), places.push_back(data + "/" + inside);
-        places.push_back(data + "/" + path.substr(path.rfind('/') + 1));
+            candidates.push_back(data + "/" + path), candidates.push_back(data + "/" + relative);
+        candidates.push_back(data + "/" + path.substr(path.rfind('/') + 1));
     }
-    for (const std::string& place : places)
-        if (::access(place.c_str(), R_OK) == 0) return place;
-    refuse("There is no readable file " + path +
-           (data.empty() ? "; ASSAY_HPVM_DATA can name a folder to look in."
-                         : ", also not in " + data + "."));
+    for (const std::string& each : candidates)
+        if (::access(each.c_str(), R_OK) == 0) return each;
+    exit_with_error("There is no readable file " + path +
+                    (data.empty() ? "; ASSAY_HPVM_DATA can name a folder to look in."
+                                  : ", also not in " + data + "."));
 }
 
 struct File {
@@ -102,54 +104,56 @@ struct File {
 };
 
 inline std::map<std::string, File>& mapped_files() {
-    static auto* found = new std::map<std::string, File>;
-    return *found;
+    static auto* all = new std::map<std::string, File>;
+    return *all;
 }
 
-// A whole file in memory, read where it is touched; what a program writes into it stays its own.
-inline File mapped(const char* named) {
-    const std::string place = place_of(named);
-    File& found = mapped_files()[place];
-    if (found.data) return found;
-    const int file = ::open(place.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat about{};
-    if (file < 0 || ::fstat(file, &about) != 0 || about.st_size == 0)
-        refuse(place + " cannot be read, or is empty.");
-    found.size = static_cast<std::size_t>(about.st_size);
-    void* memory = ::mmap(nullptr, found.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+// Maps a file privately: what the program writes to it does not reach the file.
+inline File map_file(const char* name) {
+    const std::string path = find_file(name);
+    File& mapped = mapped_files()[path];
+    if (mapped.data) return mapped;
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status{};
+    if (file < 0 || ::fstat(file, &status) != 0 || status.st_size == 0)
+        exit_with_error(path + " cannot be read, or is empty.");
+    mapped.size = static_cast<std::size_t>(status.st_size);
+    void* memory = ::mmap(nullptr, mapped.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
     ::close(file);
-    if (memory == MAP_FAILED) refuse(place + " cannot be mapped into memory.");
-    found.data = static_cast<char*>(memory);
-    return found;
+    if (memory == MAP_FAILED) exit_with_error(path + " cannot be mapped into memory.");
+    mapped.data = static_cast<char*>(memory);
+    return mapped;
 }
 
-// Bytes of a file, which has to have as many.
-inline char* part(const char* named, std::size_t from, std::size_t bytes) {
-    const File file = mapped(named);
+// A range of a mapped file.
+inline char* file_bytes(const char* name, std::size_t from, std::size_t bytes) {
+    const File file = map_file(name);
     if (from + bytes > file.size)
-        refuse(std::string(named) + " has " + std::to_string(file.size) + " bytes, but " +
-               std::to_string(from + bytes) + " are read.");
+        exit_with_error(std::string(name) + " has " + std::to_string(file.size) + " bytes, but " +
+                        std::to_string(from + bytes) + " are read.");
     return file.data + from;
 }
 
-inline std::size_t size_of(long size) {
-    if (size < 1) refuse("A tensor was asked for with a size of " + std::to_string(size) + ".");
+inline std::size_t checked_size(long size) {
+    if (size < 1)
+        exit_with_error("A tensor has the size " + std::to_string(size) +
+                        ", but has to have 1 or more.");
     return static_cast<std::size_t>(size);
 }
 
-// Whole or not at all, whatever happens meanwhile.
-inline void write_whole(const std::string& path, const std::string& text) {
+// Atomic: writes a temporary file and renames it.
+inline void write_atomically(const std::string& path, const std::string& text) {
     const std::string temporary = path + "." + std::to_string(::getpid());
     std::ofstream file(temporary, std::ios::binary);
     file << text;
     file.close();
     if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
         std::remove(temporary.c_str());
-        refuse(path + " cannot be written.");
+        exit_with_error(path + " cannot be written.");
     }
 }
 
-inline std::string fixed(double number) {
+inline std::string decimal_text(double number) {
     std::ostringstream text;
     text << std::fixed << number;
     return text.str();

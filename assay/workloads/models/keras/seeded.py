@@ -13,7 +13,7 @@ from assay.core import phases
 from assay.workloads.models.weight_specs import draw_weights
 
 
-def seeded_model(seed: int, make: Callable[..., Any], *sizes: Any, **kwargs: Any) -> Any:
+def seeded_model(seed: int, make: Callable[..., Any], *sizes: object, **kwargs: object) -> Any:
     """`make(*sizes, **kwargs)` with every weight drawn by its role; none is constant 0 or 1."""
     with no_random_initializers():
         model = make(*sizes, **kwargs)

@@ -14,8 +14,19 @@ from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.transformer_encoder import EPSILON, POSITIONS
 
 
-def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
-    return load_weights(lambda: Encoder(**sizes), arrays)
+def model(
+    arrays: Mapping[str, Any],
+    length: int,
+    classes: int,
+    dropout: float,
+    layers: int,
+    width: int,
+    heads: int,
+    vocabulary: int,
+) -> nn.Module:
+    return load_weights(
+        lambda: Encoder(length, classes, dropout, layers, width, heads, vocabulary), arrays
+    )
 
 
 class Encoder(nn.Module):  # type: ignore[misc]

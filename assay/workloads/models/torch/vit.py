@@ -13,7 +13,7 @@ from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.vit import EPSILON
 
 
-def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
+def model(arrays: Mapping[str, Any], **sizes: int) -> nn.Module:
     return load_weights(lambda: VisionTransformer(**sizes), arrays)
 
 
