@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.core.files import user_file
+from assay.core.files import write_user_file
 from assay.core.protobuf import Message, encode_bytes, encode_float, encode_int, encode_text
 from assay.native.graph import Array, Graph, Shape
 from assay.native.onnx.writer import OPSET, Attribute, OnnxNode, Writer, add_node
@@ -20,8 +20,7 @@ _FLOAT, _INT32, _INT64 = 1, 6, 7  # of TensorProto.DataType
 
 
 def write_onnx(graph: Graph, path: str | Path) -> None:
-    with user_file(path) as temporary:
-        temporary.write_bytes(onnx_bytes(graph))
+    write_user_file(path, onnx_bytes(graph))
 
 
 def onnx_bytes(graph: Graph) -> bytes:
