@@ -108,7 +108,7 @@ def declared_options(function: Callable[..., Any], separator: str = "-") -> list
     return known
 
 
-def flags_typed(but: Sequence[str] = ()) -> list[str]:
+def typed_flags(but: Sequence[str] = ()) -> list[str]:
     """Options that were typed, not left at their defaults; without those named."""
     context = click.get_current_context()
     return [

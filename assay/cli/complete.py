@@ -57,11 +57,11 @@ def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """`WORKLOAD`, then `@BACKEND`; or a file."""
     from assay.core.registry import names
 
-    workload, at, begun = _split_at(ctx, incomplete)
+    workload, at, prefix = _split_at(ctx, incomplete)
     if at:
         before = "" if _bash_broke(ctx, incomplete) else f"{workload}@"
         return [
-            f"{before}{name}" for name in _supporting_backends(workload) if name.startswith(begun)
+            f"{before}{name}" for name in _supporting_backends(workload) if name.startswith(prefix)
         ]
     if _kind(incomplete) == "file":
         return [incomplete]
@@ -73,8 +73,8 @@ def backends(_: click.Context, incomplete: str) -> Iterable[str]:
     """One, or several by commas."""
     from assay.core.registry import names
 
-    before, comma, begun = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in names("backends") if name.startswith(begun)]
+    before, comma, prefix = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in names("backends") if name.startswith(prefix)]
 
 
 @_words
@@ -119,14 +119,14 @@ def values(option: str) -> Completer:
     def complete(_: click.Context, incomplete: str) -> Iterable[str]:
         from assay.core.registry import backend, names
 
-        before, comma, begun = incomplete.rpartition(",")
+        before, comma, prefix = incomplete.rpartition(",")
         known = dict.fromkeys(
             str(choice)
             for name in names("backends")
             if option in backend(name).options
             for choice in backend(name).options[option].choices
         )
-        return [f"{before}{comma}{match}" for match in known if match and match.startswith(begun)]
+        return [f"{before}{comma}{match}" for match in known if match and match.startswith(prefix)]
 
     return complete
 
@@ -149,8 +149,8 @@ def _split_at(ctx: click.Context, incomplete: str) -> tuple[str, bool, str]:
     if _bash_broke(ctx, incomplete):
         *_, workload = [word for word in _typed_arguments(ctx) if word != "@"] or [""]
         return workload, True, incomplete.removeprefix("@")
-    workload, at, begun = incomplete.rpartition("@")
-    return workload, bool(at), begun
+    workload, at, prefix = incomplete.rpartition("@")
+    return workload, bool(at), prefix
 
 
 def _bash_broke(ctx: click.Context, incomplete: str) -> bool:

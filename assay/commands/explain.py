@@ -78,7 +78,7 @@ def _metrics(
             continue
         ratio = second.value / first.value
         known = all(bound == bound for q in (first, second) for bound in (q.low, q.high))
-        apart = (
+        separate = (
             (second.low > first.high or second.high < first.low)
             if known
             else abs(ratio - 1) > _MIN_CHANGE
@@ -89,7 +89,7 @@ def _metrics(
             before=first.value,
             after=second.value,
             ratio=ratio,
-            apart=apart,
+            apart=separate,
         )
 
 

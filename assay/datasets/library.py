@@ -28,8 +28,8 @@ class LocalDataset:
 def find(dataset: Dataset, home: Home = None) -> OpenedDataset | None:
     """The dataset on disk, not read yet; damaged files raise here or when they are read."""
     for folder in folders(home):
-        for form in dataset.forms:
-            if opened := form(folder):
+        for layout in dataset.forms:
+            if opened := layout(folder):
                 return opened
     return None
 

@@ -205,7 +205,7 @@ def _option(name: str, backend: Backend, key: str, value: Value) -> Value:
         return int(value) if re.fullmatch(r"0|[1-9][0-9]*", str(value)) else value
     meant = _suggest_value(option, str(value))
     raise UsageError(
-        f"{key} of {name} is '{value}', but has to be {_expected(option)}.",
+        f"{key} of {name} is '{value}', but has to be {_allowed_values(option)}.",
         hint=f"Did you mean '{meant}'?"
         if meant
         else f"{option.help or key} (default {option.default}).",
@@ -222,7 +222,7 @@ def _suggest_value(option: Option, text: str) -> str:
     return nearest_name(text, known, likeness=0.8)  # float8 is not float32 misspelled
 
 
-def _expected(option: Option) -> str:
+def _allowed_values(option: Option) -> str:
     listed = ", ".join(str(choice) for choice in option.choices)
     if not option.pattern:
         return f"one of {listed}"

@@ -35,8 +35,8 @@ from assay.stores.runs import can_resume, how_to_resume, lock_run, verb_of
 A = TypeVar("A")
 
 
-class Run:
-    """A run while it is measured; it is locked."""
+class Recorder:
+    """Stores the results of a run that is being measured; the run is locked."""
 
     def __init__(
         self, plan: Plan, store: Store, folder: Path, elsewhere: Executor | None = None
@@ -103,23 +103,23 @@ class Run:
 
 
 @contextmanager
-def new_run(plan: Plan, home: Home, elsewhere: Executor | None = None) -> Iterator[Run]:
+def new_run(plan: Plan, home: Home, elsewhere: Executor | None = None) -> Iterator[Recorder]:
     check_not_loading()
     plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
         with lock_run(store, folder.name), shared_cache_dir(folder, plan):
-            yield Run(plan, store, folder, elsewhere)
+            yield Recorder(plan, store, folder, elsewhere)
 
 
 @contextmanager
-def reopen_run(name: str, home: Home, elsewhere: Executor | None = None) -> Iterator[Run]:
+def reopen_run(name: str, home: Home, elsewhere: Executor | None = None) -> Iterator[Recorder]:
     """Resume a run by its full name, which `resumable` returns."""
     with closing(open_store(home)) as store:
         folder = store.folder(name)
         plan = store.plan(name)
         with lock_run(store, folder.name), shared_cache_dir(folder, plan):
-            yield Run(plan, store, folder, elsewhere)
+            yield Recorder(plan, store, folder, elsewhere)
 
 
 def check_resumable(text: str, verb: str, home: Home) -> str:
@@ -198,7 +198,7 @@ def _resume(
 
 
 def _run_batches(
-    run: Run, cases: Iterable[Case], progress: ProgressCallback
+    run: Recorder, cases: Iterable[Case], progress: ProgressCallback
 ) -> Iterator[SummarizedResult]:
     batches = _batches if run.elsewhere is None else _remote_batches
     for _, readings in run.record(batches(run, list(cases), progress)):
@@ -206,7 +206,7 @@ def _run_batches(
 
 
 def _batches(
-    run: Run, cases: Sequence[Case], progress: ProgressCallback
+    run: Recorder, cases: Sequence[Case], progress: ProgressCallback
 ) -> Iterator[tuple[CaseDir, list[Result]]]:
     for number, case in enumerate(cases, 1):
         case_dir, numbered = run.new_case(), _number_progress(progress, number, len(cases))
@@ -214,30 +214,30 @@ def _batches(
 
 
 def _remote_batches(
-    run: Run, cases: Sequence[Case], progress: ProgressCallback
+    run: Recorder, cases: Sequence[Case], progress: ProgressCallback
 ) -> Iterator[tuple[CaseDir, list[Result]]]:
     """On a cluster, as they end. An interrupt is the result of the first that was begun."""
-    begun: dict[str, RemoteTask] = {}
+    started: dict[str, RemoteTask] = {}
     units = (
-        begun.setdefault(unit.case_dirs[0].id, unit)
+        started.setdefault(unit.case_dirs[0].id, unit)
         for number, case in enumerate(cases, 1)
         for unit in [_unit(run, case, _number_progress(progress, number, len(cases)))]
     )
     assert run.elsewhere is not None
     try:
         for unit, result in run.elsewhere.submit(units):
-            del begun[unit.case_dirs[0].id]
+            del started[unit.case_dirs[0].id]
             if isinstance(result, NodeLost):
                 result = failed_result(unit, run.plan, "crashed", result.reason)
             yield unit.case_dirs[0], [result]
     except KeyboardInterrupt as interrupt:
-        for unit in list(begun.values())[:1]:
+        for unit in list(started.values())[:1]:
             reason = str(interrupt) or "by Ctrl-C"
             yield unit.case_dirs[0], [failed_result(unit, run.plan, "interrupted", reason)]
         raise
 
 
-def _unit(run: Run, case: Case, progress: ProgressCallback) -> RemoteTask:
+def _unit(run: Recorder, case: Case, progress: ProgressCallback) -> RemoteTask:
     return RemoteTask(measure_there, (run.plan, case), case, (run.new_case(),), progress)
 
 

@@ -57,8 +57,8 @@ class MachineMonitor:
 
     def _counters(self) -> dict[str, float]:
         counters = {
-            "swapped": _swapped(self._files["swapped"].read()),
-            "cgroup_throttled": _throttled(self._files["cgroup_throttled"].read()),
+            "swapped": _swap_bytes(self._files["swapped"].read()),
+            "cgroup_throttled": _throttled_seconds(self._files["cgroup_throttled"].read()),
             "thermal_throttles": self._files["thermal_throttles"].number(),
         }
         return {name: value for name, value in counters.items() if value is not None}
@@ -82,12 +82,12 @@ def _shares(ticks: list[int]) -> dict[str, float]:
     }
 
 
-def _swapped(text: bytes) -> float | None:
+def _swap_bytes(text: bytes) -> float | None:
     pages = [line_value(text, name) for name in (b"pswpin ", b"pswpout ")]
     return sum(page * _PAGE for page in pages if page) if None not in pages else None
 
 
-def _throttled(text: bytes) -> float | None:
+def _throttled_seconds(text: bytes) -> float | None:
     """Seconds that this cgroup was throttled: microseconds in version 2, nanoseconds in 1."""
     for name, scale in ((b"throttled_usec ", 1e-6), (b"throttled_time ", 1e-9)):
         value = line_value(text, name)

@@ -1,9 +1,8 @@
-"""Did the level of a series change, and where: a likelihood ratio over normal scores.
+"""Change-point test: likelihood ratio of one step against none over normal scores.
 
-Each interval is turned into the normal scores of its ranks, so that outliers, two modes or any
-other shape of independent noise look alike; the likelihood of one step is held against that of
-none, both with autocorrelated noise of unknown strength. Method, sources and calibration:
-docs/design/changepoints.md.
+Ranks are converted to normal scores, so the distribution of independent noise (outliers, two modes)
+does not matter. Both likelihoods allow autocorrelated noise of unknown strength. Method, sources
+and calibration: docs/design/changepoints.md.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ import numpy as np
 
 from assay.stats.intervals import Array
 
-FEWEST = 10  # points, to say anything
-SIDE = 3  # points, at least, on each side of a shift
-LONGEST = 512  # points looked at together
+FEWEST = 10  # points of a series that can be tested
+SIDE = 3  # minimum number of points on each side of a shift
+LONGEST = 512  # points tested together
 PHIS = np.linspace(0.0, 0.8, 9)  # correlation of neighbours
-# What the score loses per unit of correlation, so that its law hardly depends on the correlation.
+# Penalty of the score per unit of correlation: its distribution hardly depends on the correlation.
 PHI_COST = 5.0
 TINY = 1e-12
 
 
 class Fit(NamedTuple):
-    """For each interval: where a step fits best, its score, and that of a straight line."""
+    """For each interval: best place of a step, its score, and that of a straight line."""
 
     place: Array  # the first point after the step
     score: Array
@@ -37,9 +36,10 @@ class Fit(NamedTuple):
 
 
 def fit(values: Array, extra: Array | None = None) -> Fit:
-    """WhitenedRows are intervals. `extra`: how much more a point varies than usual, as a share."""
+    """One row per interval. `extra` is the excess variance of each point, as a share of the
+    usual."""
     scores = normal_scores(values)
-    rows = whitened(scores, extra)
+    rows = _whiten(scores, extra)
     null = (rows.points * np.log(rows.residual) + rows.jacobian).min(1)
     step = _step_gain(rows)
     left = np.maximum(rows.residual[:, :, None] - step, TINY)
@@ -60,7 +60,7 @@ def fit(values: Array, extra: Array | None = None) -> Fit:
 
 
 def normal_scores(values: Array) -> Array:
-    """Ranks within each row as quantiles of the normal distribution; equal values get one rank."""
+    """Ranks within each row as quantiles of the normal distribution; equal values share a rank."""
     count = values.shape[1]
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, 1)
@@ -71,34 +71,34 @@ def normal_scores(values: Array) -> Array:
     last[:, :-1] = fresh[:, 1:]
     first = np.maximum.accumulate(np.where(fresh, places, 0), axis=1)
     final = np.minimum.accumulate(np.where(last, places, count - 1)[:, ::-1], axis=1)[:, ::-1]
-    found = np.empty(values.shape)
-    np.put_along_axis(found, order, _quantiles(count)[first + final], 1)
-    return found
+    scores = np.empty(values.shape)
+    np.put_along_axis(scores, order, _quantiles(count)[first + final], 1)
+    return scores
 
 
 @cache
 def _quantiles(count: int) -> Array:
-    """By twice the rank, so that a mean of two ranks has one too (Blom 1958)."""
+    """Quantiles by twice the rank, so that the mean of two ranks has one too (Blom 1958)."""
     normal = NormalDist()
     shares = (np.arange(2 * count - 1) / 2 + 0.625) / (count + 0.25)
     return np.array([normal.inv_cdf(share) for share in shares.tolist()])
 
 
 class WhitenedRows(NamedTuple):
-    """Scores made independent, for each correlation: (intervals, correlations, points)."""
+    """Whitened scores for each correlation: (intervals, correlations, points)."""
 
     points: int
     values: Array
     weights: Array  # of each row: one over its variance
-    constant: Array  # what a level of 1 becomes
+    constant: Array  # a whitened level of 1
     total_constant: Array
     total_cross: Array
-    residual: Array  # of no step at all: (intervals, correlations)
+    residual: Array  # without a step: (intervals, correlations)
     jacobian: Array
 
 
-def whitened(scores: Array, extra: Array | None) -> WhitenedRows:
-    """An autoregression undone; the first point stays as it is (Prais and Winsten 1954)."""
+def _whiten(scores: Array, extra: Array | None) -> WhitenedRows:
+    """Remove autoregression; the first point does not change (Prais and Winsten 1954)."""
     phis = PHIS[None, :, None]
     values = np.repeat(scores[:, None, :], len(PHIS), 1)
     values[:, :, 1:] -= phis * scores[:, None, :-1]
@@ -106,7 +106,7 @@ def whitened(scores: Array, extra: Array | None) -> WhitenedRows:
     constant[:, :, 0] = 1.0
     variance = np.repeat(1 - phis**2, scores.shape[1], 2)
     variance[:, :, 0] = 1.0
-    if extra is not None and extra.any():  # else one row of weights does for all
+    if extra is not None and extra.any():  # else all rows share one row of weights
         variance = variance + extra[:, None, :]
         variance[:, :, 1:] += phis**2 * extra[:, None, :-1]
     weights = 1 / variance
@@ -120,7 +120,7 @@ def whitened(scores: Array, extra: Array | None) -> WhitenedRows:
 
 
 def _step_gain(rows: WhitenedRows) -> Array:
-    """By how much a step at each place lowers the residual: (intervals, correlations, places)."""
+    """Reduction of the residual by a step at each place: (intervals, correlations, places)."""
     square, with_level, with_values = step_sums(rows)
     total, cross = rows.total_constant[:, :, None], rows.total_cross[:, :, None]
     gain: Array = (with_values - with_level * cross / total) ** 2 / (square - with_level**2 / total)
@@ -128,9 +128,9 @@ def _step_gain(rows: WhitenedRows) -> Array:
 
 
 def step_sums(rows: WhitenedRows) -> tuple[Array, Array, Array]:
-    """Of a step at each place: its square, its product with the level, and with the values."""
+    """For a step at each place: its square, its product with the level, and with the values."""
     low, high = SIDE, rows.points - SIDE + 1
-    share = rows.constant[:, :, 1:2]  # what a level of 1 becomes after the first point of a step
+    share = rows.constant[:, :, 1:2]  # a whitened level of 1 after the first point of a step
     weights, pulled = rows.weights, rows.weights * rows.values
     after = _after(weights)[:, :, low:high]
     pulled_after = _after(pulled)[:, :, low:high]
@@ -160,10 +160,10 @@ def _line_gain(rows: WhitenedRows) -> Array:
 
 
 def extra_variance(values: Array, lows: Array, highs: Array) -> Array:
-    """How much more than a usual point each one varies, by its own 95 % interval.
+    """Excess variance of each point over a usual one, by its own 95 % interval.
 
-    A result whose interval is wide beside the scatter of the series counts for less; one whose
-    interval is narrow is no better than the scatter between results.
+    A result with a wide interval relative to the scatter of the series has less weight; a narrow
+    interval does not increase the weight.
     """
     own = np.nan_to_num((highs - lows) / 3.92) ** 2
     steps = np.abs(np.diff(values))
@@ -172,10 +172,10 @@ def extra_variance(values: Array, lows: Array, highs: Array) -> Array:
     return np.maximum(own / usual - 1, 0.0)
 
 
-# Scores of a shift or a drift → p-values, from simulated series without either.
+# p-values of the scores of a shift or a drift, from simulated series without either.
 #
-# Made by `benchmarks/changepoint_levels.py step`: for each length the highest quantile over series
-# of independent noise and of neighbours that correlate by 0.3, 0.5 and 0.7.
+# Written by `benchmarks/changepoint_levels.py step`: for each length the highest quantile over
+# series of independent noise and of noise with autocorrelation 0.3, 0.5 and 0.7.
 
 P_VALUES = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5)
 LENGTHS = (10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512)
@@ -207,7 +207,7 @@ LINE = (
     (2.57, 4.55, 6.51, 8.71, 10.68, 12.32, 15.03, 18.58),
     (2.65, 4.57, 6.44, 8.52, 10.17, 11.92, 13.84, 14.26),
 )
-BOUNDED = 24  # points: of fewer, ranks say no more than the last quantile
+BOUNDED = 24  # points; with fewer, p-values are not extrapolated beyond the last quantile
 
 
 def step_p_value(scores: Array, length: int) -> Array:
@@ -219,13 +219,13 @@ def line_p_value(scores: Array, length: int) -> Array:
 
 
 def _p_value(table: Any, scores: Array, length: int) -> Array:
-    """Between the simulated ones on a line of the logarithm, and further along its end."""
+    """Log-linear interpolation between the simulated quantiles, and extrapolation beyond."""
     places, logs = np.log(LENGTHS), np.log(P_VALUES)
     columns = np.array(table).T
     edges = np.array([np.interp(np.log(length), places, column) for column in columns])
-    found = np.interp(scores, edges, logs)
+    log_p = np.interp(scores, edges, logs)
     slope = (logs[-1] - logs[2]) / max(edges[-1] - edges[2], 1e-9)
     beyond = logs[-1] + slope * (scores - edges[-1])
     if length >= BOUNDED:
-        found = np.where(scores > edges[-1], beyond, found)
-    return np.where(scores < edges[0], 1.0, np.exp(found))
+        log_p = np.where(scores > edges[-1], beyond, log_p)
+    return np.where(scores < edges[0], 1.0, np.exp(log_p))

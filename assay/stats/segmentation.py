@@ -1,8 +1,8 @@
-"""Several steps at once: the best partitions of an interval into stretches of one level each.
+"""Several steps at once: the best partitions of an interval into segments of constant level.
 
-Of a bump or a staircase, each step alone could pass for the wandering of correlated noise. The
-places are found by dynamic programming over sums that leave out the first point of each stretch;
-then each is moved to where the likelihood itself is best, and that likelihood is the score.
+In a bump or a staircase, each step alone could be the drift of correlated noise. Dynamic
+programming over sums without the first point of each segment finds the places; each is then moved
+to where the likelihood is highest, and that likelihood is the score.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from assay.stats.changepoints import SIDE, TINY, normal_scores
 from assay.stats.intervals import Array
 
 LONGEST = 256  # points: all pairs of places are tried
-TESTED = 3  # steps at once
-MOST = 6  # steps of one partition
+TESTED = 3  # steps of a partition that is tested for significance
+MAX_STEPS = 6  # of one partition
 PHIS = np.linspace(0.0, 0.6, 7)  # correlation of neighbours
-# What a score loses per unit of correlation, so that its law hardly depends on the correlation.
+# Penalty of a score per unit of correlation: its distribution hardly depends on the correlation.
 PHI_COST = 10.0
-PER_STEP = 12.0  # of the score, that a step more has to add
+PER_STEP = 12.0  # minimum gain in the score of one more step
 _SWEEPS = 2  # of moving each step
 LENGTHS = (16, 32, 64, 100, 160, 256)
-SHARES = (0.6, 0.3, 0.1)  # of the level, for one, two and three steps
+SHARES = (0.6, 0.3, 0.1)  # of the level for one, two and three steps
 RARE, RARER = 0.01, 0.001
 # Scores of one, two and three steps that these shares of series without a change exceed.
 SCORES = (
@@ -38,7 +38,7 @@ SCORES = (
 
 
 class Partition(NamedTuple):
-    """The first points behind each step, and how much likelier than no step at all."""
+    """Index of the first point after each step, and the log-likelihood ratio against no step."""
 
     places: list[int]
     score: float
@@ -46,59 +46,61 @@ class Partition(NamedTuple):
 
 
 class Whitened(NamedTuple):
-    """An interval made independent, for each correlation."""
+    """A whitened interval for each correlation."""
 
     values: Array  # (correlations, points)
-    steps: Array  # (correlations, points, places): a step at each place; at 0, the level
+    steps: Array  # (correlations, points, places): a step at each place; the level at 0
     jacobian: Array
 
 
 def fit(values: Array, extra: Array, most: int = TESTED) -> list[Partition]:
-    """The best partition by one step, by two, and so on."""
-    rows = _whitened(normal_scores(values[None])[0], extra)
+    """The best partition with one step, with two, and so on."""
+    rows = _whiten(normal_scores(values[None])[0], extra)
     null = float(np.min(_costs(rows, []) - PHI_COST * PHIS))
-    found = []
+    partitions = []
     for candidates in _candidates(rows, most):
         costs = np.array([_costs(rows, places)[n] for n, places in enumerate(candidates)])
         at = int(costs.argmin())
-        places = _moved(rows, at, candidates[at])
+        places = _refine(rows, at, candidates[at])
         costs = _costs(rows, places)
-        found.append(Partition(places, null - float(costs.min()), float(PHIS[int(costs.argmin())])))
-    return found
+        partitions.append(
+            Partition(places, null - float(costs.min()), float(PHIS[int(costs.argmin())]))
+        )
+    return partitions
 
 
 def line_score(values: Array, extra: Array) -> float:
-    """Of a straight line, beside those of steps."""
-    rows = _whitened(normal_scores(values[None])[0], extra)
-    line = rows.steps.sum(2, keepdims=True) / len(values)  # a small step at every place
+    """Score of a straight line, comparable to those of steps."""
+    rows = _whiten(normal_scores(values[None])[0], extra)
+    line = rows.steps.sum(2, keepdims=True) / len(values)  # a small step at each place
     null = float(np.min(_costs(rows, []) - PHI_COST * PHIS))
     return null - float(_costs(rows, [], line).min())
 
 
-def clear(found: Sequence[Partition], length: int, level: float) -> bool:
-    """Whether so high a score of any is rarer than `level` in series without a change."""
+def clear(partitions: Sequence[Partition], length: int, level: float) -> bool:
+    """Whether any score is significant at `level`, by series without a change."""
     return any(
-        one.score > threshold(number, length, level * share)
-        for number, (one, share) in enumerate(zip(found, SHARES, strict=False))
+        partition.score > threshold(number, length, level * share)
+        for number, (partition, share) in enumerate(zip(partitions, SHARES, strict=False))
     )
 
 
 def threshold(number: int, length: int, level: float) -> float:
-    """The score of `number` + 1 steps that a share of `level` exceeds: on a line of the logarithm
-    through the two that were simulated."""
+    """Score of `number` + 1 steps with p-value `level`, log-linear through the two simulated
+    ones."""
     table = np.array(SCORES)[:, :, number]
     rare, rarer = (np.interp(np.log(length), np.log(LENGTHS), column) for column in table.T)
     steps = (np.log(RARE) - np.log(level)) / (np.log(RARE) - np.log(RARER))
     return float(rare + steps * (rarer - rare))
 
 
-def penalized(one: Partition) -> float:
-    """The score less what so many steps would gain in noise: the highest is chosen."""
-    return one.score - len(one.places) * PER_STEP
+def penalized_score(partition: Partition) -> float:
+    """Score minus the gain of as many steps in noise; the highest is selected."""
+    return partition.score - len(partition.places) * PER_STEP
 
 
-def _whitened(scores: Array, extra: Array) -> Whitened:
-    """An autoregression undone; the first point stays as it is (Prais and Winsten 1954)."""
+def _whiten(scores: Array, extra: Array) -> Whitened:
+    """Remove autoregression; the first point does not change (Prais and Winsten 1954)."""
     phis = PHIS[:, None]
     variance = np.repeat(1 - phis**2, len(scores), 1)
     variance[:, 0] = 1.0
@@ -127,12 +129,12 @@ def _costs(rows: Whitened, places: Sequence[int], more: Array | None = None) -> 
 
 
 def _candidates(rows: Whitened, most: int) -> list[list[list[int]]]:
-    """For each number of steps, places for each correlation."""
+    """Places for each number of steps and each correlation."""
     cost = _stretches(rows)
     count = cost.shape[2] - 1
     best = cost[:, 0, :]
     backs: list[Any] = []
-    found: list[list[list[int]]] = []
+    candidates: list[list[list[int]]] = []
     here = np.arange(len(PHIS))
     for _ in range(min(most, count // SIDE - 1)):
         total = best[:, :, None] + cost
@@ -144,14 +146,14 @@ def _candidates(rows: Whitened, most: int) -> list[list[list[int]]]:
         for step in reversed(backs):
             end = step[here, end]
             places.append(end)
-        found.append(np.stack(places[::-1], 1).tolist())
-    return found
+        candidates.append(np.stack(places[::-1], 1).tolist())
+    return candidates
 
 
 def _stretches(rows: Whitened) -> Array:
-    """What one level leaves of the points from `start` up to `end`: (correlations, start, end).
+    """Residual sum of squares of one level from `start` to `end`: (correlations, start, end).
 
-    The first point of a later stretch depends on the level before too, so it is left out.
+    The first point of a later segment depends on the previous level too, so it is left out.
     """
     level = rows.steps[:, :, 0]
     squares, pulls, weights = (
@@ -173,8 +175,8 @@ def _sums(values: Array) -> Array:
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, 1)], 1)
 
 
-def _moved(rows: Whitened, at: int, places: list[int]) -> list[int]:
-    """Each step to where it fits best between its neighbours, all others as they are."""
+def _refine(rows: Whitened, at: int, places: list[int]) -> list[int]:
+    """Move each step to its best fit between its neighbours, the others unchanged."""
     values, steps = rows.values[at], rows.steps[at]
     edges = [0, *places, len(values)]
     for _ in range(_SWEEPS):

@@ -87,13 +87,13 @@ def _step_quantities(processes: list[estimates.Process], result: Result) -> dict
 
 def _work(result: Result, step: Quantity) -> dict[str, Quantity]:
     """FLOP/s, and their share of the measured peak if there is one."""
-    place = position(result)
-    if place is None:
+    roofline = position(result)
+    if roofline is None:
         return {}
-    work = place.flops * step.value
+    work = roofline.flops * step.value
     quantities = {"flop_rate": _rate(step, work, "FLOP/s", "FLOP")}
-    if place.peak:
-        quantities["peak_share"] = _rate(step, 100 * work / place.peak, "%", "share of the peak")
+    if roofline.peak:
+        quantities["peak_share"] = _rate(step, 100 * work / roofline.peak, "%", "share of the peak")
     return quantities
 
 

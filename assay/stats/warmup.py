@@ -92,8 +92,8 @@ def differ(early: Array, late: Array) -> bool:
     """
     second = quantile(late)
     doubt = second.half_width / 1.96 * math.sqrt(1 + len(late) / len(early))
-    apart = abs(float(np.median(early)) - second.value)
-    return apart > max(MIN_DIFFERENCE * second.value, SIGNIFICANCE * doubt)
+    difference = abs(float(np.median(early)) - second.value)
+    return difference > max(MIN_DIFFERENCE * second.value, SIGNIFICANCE * doubt)
 
 
 def _cut(array: Array) -> int | None:

@@ -103,8 +103,8 @@ def _endpoint(
 
 def _response(request: Request, page: Page) -> Response:
     """HTML, or the JSON twin where it is asked for by `format=json` or the Accept header."""
-    wanted = request.headers.get("accept", "")
-    if request.query_params.get("format") == "json" or wanted.startswith("application/json"):
+    accepted = request.headers.get("accept", "")
+    if request.query_params.get("format") == "json" or accepted.startswith("application/json"):
         return Response(page_json(page), page.status, media_type="application/json")
     query = [(k, v) for k, v in request.query_params.items() if k != "format"]
     address = f"{request.url.path}?{urlencode([*query, ('format', 'json')])}"
@@ -120,12 +120,12 @@ def _file(stores: _Stores) -> Callable[[Request], Response]:
         store = stores.get()
         [result_id] = store.find(f"{params['run']}/{params['number']}")
         folder = store.folder(result_id)
-        wanted = folder / params["path"]
-        if wanted not in result.result_files(folder):
+        file = folder / params["path"]
+        if file not in result.result_files(folder):
             raise HTTPException(404, f"{result_id} has no file {params['path']}.")
-        if wanted.suffix in TEXTS:
-            return FileResponse(wanted, media_type="text/plain; charset=utf-8")
-        return FileResponse(wanted, media_type="application/octet-stream", filename=wanted.name)
+        if file.suffix in TEXTS:
+            return FileResponse(file, media_type="text/plain; charset=utf-8")
+        return FileResponse(file, media_type="application/octet-stream", filename=file.name)
 
     return answer
 

@@ -47,19 +47,19 @@ def publish(
     from assay.commands.history.api import summarize_all
     from assay.web.html import STATIC  # lazy, as all pages: they need an extra
 
-    site = _checked(Path(folder))
+    site = _prepare_folder(Path(folder))
     with closing(open_store(store)) as opened:
         summarize_all(opened, Query())
         pages = _pages(opened, runs, store)
-        for number, (at, made) in enumerate(pages.items(), 1):
-            _write(site, at, _made(made), pages.keys())
+        for number, (at, page) in enumerate(pages.items(), 1):
+            _write(site, at, _page_or_error(page), pages.keys())
             progress(number, len(pages))
     for file in (path for path in STATIC.rglob("*") if path.is_file()):
         _put(site / "static" / file.relative_to(STATIC), file.read_bytes())
     return site
 
 
-def _made(make: Callable[[], Page]) -> Page:
+def _page_or_error(make: Callable[[], Page]) -> Page:
     """A result that cannot be read says so on its page, and stops no other."""
     from assay.web.page import error_page
 
@@ -69,7 +69,7 @@ def _made(make: Callable[[], Page]) -> Page:
         return error_page(404, str(error), error.hint)
 
 
-def _checked(site: Path) -> Path:
+def _prepare_folder(site: Path) -> Path:
     if site.exists() and not (site / MARK).exists() and (not site.is_dir() or any(site.iterdir())):
         raise UsageError(
             f"{site} is not empty, and was not made by assay publish.",
@@ -118,10 +118,10 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
         target = path.strip("/") if path.startswith("/static/") else f"{path.strip('/')}/index.html"
         return quote(posixpath.relpath(target.strip("/"), folder or "."))
 
-    place = site / folder
+    target = site / folder
     html = page_html(page, address, here=at, json="index.json")
-    _put(place / "index.html", html.encode())
-    _put(place / "index.json", page_json(page, indent=0))
+    _put(target / "index.html", html.encode())
+    _put(target / "index.json", page_json(page, indent=0))
 
 
 def _put(path: Path, data: bytes) -> None:

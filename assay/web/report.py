@@ -21,7 +21,7 @@ from assay.core.registry import open_store
 if TYPE_CHECKING:
     from assay.web.page import Page
 
-MOST = 60  # results that get a part of their own; all are in the tables
+MAX_RESULTS = 60  # results that get a part of their own; all are in the tables
 
 
 @accept_old_keywords(home="store")
@@ -36,7 +36,7 @@ def report(
     """
     from assay.web.html import report_html  # lazy, as all pages: they need an extra
 
-    path = _checked(Path(output))
+    path = _check_output(Path(output))
     with closing(open_store(store)) as opened:
         pages = _pages(opened, _runs(opened, what))
     known = {page.anchor for page in pages}
@@ -49,7 +49,7 @@ def report(
     return path
 
 
-def _checked(path: Path) -> Path:
+def _check_output(path: Path) -> Path:
     if path.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(f"'{path.name}' does not end in .html.", hint="Write -o report.html")
     if not path.absolute().parent.is_dir():
@@ -72,14 +72,14 @@ def _pages(store: Store, runs: Sequence[str]) -> list[Page]:
 
     pages = []
     for run in runs:
-        pages.append(_anchored(run_page(store, run), run))
-        for entry in store.entries(Query(ids=(run,)))[: MOST // len(runs) or 1]:
+        pages.append(_with_anchor(run_page(store, run), run))
+        for entry in store.entries(Query(ids=(run,)))[: MAX_RESULTS // len(runs) or 1]:
             with suppress(AssayError):  # the run's own page says what cannot be read
-                pages.append(_anchored(result_page(store, entry.id), entry.id.replace("/", "-")))
+                pages.append(_with_anchor(result_page(store, entry.id), entry.id.replace("/", "-")))
     return pages
 
 
-def _anchored(page: Page, anchor: str) -> Page:
+def _with_anchor(page: Page, anchor: str) -> Page:
     return msgspec.structs.replace(page, anchor=anchor, form=None)
 
 

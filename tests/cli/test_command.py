@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import assay
-from assay.cli.command import Keywords, click_command, flags_typed
+from assay.cli.command import Keywords, click_command, typed_flags
 from assay.core.errors import UsageError
 from assay.core.options import Argument, Backends, Flag, Need, Params, StoreUrl, Tags
 
@@ -55,7 +55,7 @@ def invoke(*line: str) -> dict[str, object]:
         gate: Annotated[bool, Flag("Fail.")] = False,
         count: int,
     ) -> int:
-        seen.update(keywords, cases=cases, gate=gate, count_too=count, typed=flags_typed())
+        seen.update(keywords, cases=cases, gate=gate, count_too=count, typed=typed_flags())
         return 0
 
     done = CliRunner().invoke(command, line, catch_exceptions=False)

@@ -99,7 +99,7 @@ def variants(test: SuiteTest) -> Iterator[tuple[Any, list[Any]]]:
     if len(inputs) > 1 and len(test.data) >= 1:
         names = [value.name for value in inputs[1:]]
         constants = dict(zip(names, test.data[0][0][1:], strict=False))
-        if all(isinstance(array, np.ndarray) for array in constants.values()):
+        if all(isinstance(array, np.ndarray | np.generic) for array in constants.values()):
             (arrays, expected) = test.data[0]
             yield _with_constants(test.model, constants), [(arrays[:1], expected)]
 

@@ -141,7 +141,6 @@ def test_corners_aligned_to_a_part_of_a_pixel_are_refused(mode, tmp_path):
         (one("Cast", to=10), "it casts computed float32 to float16"),
         (one("Dropout", "ratio", "true"), "training mode; supported: training_mode=false"),
         (one("Gemm", "matrix"), r"its input 'x' is not|its inputs do not fit|bias"),
-        ([("Dropout", ["x"], ["y", "mask"], {}), ("Not", ["mask"], ["z"], {})], "output 'mask'"),
     ],
 )
 def test_what_was_ignored_is_refused(nodes, why, tmp_path):

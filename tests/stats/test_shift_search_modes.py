@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.stats.shift_search import unfolded
+from assay.stats.shift_search import remove_modes
 
 RNG = np.random.default_rng(9)
 
@@ -18,7 +18,7 @@ def bimodal(count: int) -> tuple[np.ndarray, np.ndarray]:
 def test_points_of_the_upper_mode_come_down():
     noise, upper = bimodal(150)
 
-    found = unfolded(noise + 6 * upper)
+    found = remove_modes(noise + 6 * upper)
 
     assert np.mean(np.abs(found - noise) < 1.5) > 0.97
     assert found.std() < 1.5
@@ -28,7 +28,7 @@ def test_a_shift_stays():
     noise, upper = bimodal(120)
     noise[70:] += 2
 
-    found = unfolded(noise + 6 * upper)
+    found = remove_modes(noise + 6 * upper)
 
     assert np.median(found[70:]) - np.median(found[:70]) == pytest.approx(2, abs=0.7)
 
@@ -46,4 +46,4 @@ def test_a_shift_stays():
     ids=["normal", "a step", "outliers", "wandering", "equal", "few"],
 )
 def test_what_has_no_two_modes_is_left_as_it_is(values):
-    assert unfolded(values) is values
+    assert remove_modes(values) is values

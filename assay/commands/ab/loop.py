@@ -25,7 +25,7 @@ from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.measure import contenders, revisions, shared_cache
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import Run, check_resumable, new_run, reopen_run
+from assay.measure.recorder import Recorder, check_resumable, new_run, reopen_run
 from assay.measure.remote import executor
 from assay.stats.paired_ratio import Comparison
 from assay.stores.runs import COMPARISON, REQUEST, read_document
@@ -84,7 +84,7 @@ def _resume_request(
 
 
 def _run_pairs(
-    request: AbRequest, state: AbState, run: Run, progress: ProgressCallback
+    request: AbRequest, state: AbState, run: Recorder, progress: ProgressCallback
 ) -> Iterator[Comparison]:
     for comparison, _ in run.record(_pairs(request, state, run, progress)):
         run.save_document(COMPARISON, comparison)
@@ -100,7 +100,7 @@ def _builder(command: str) -> Callable[[Path], None]:
 
 
 def _pairs(
-    request: AbRequest, state: AbState, run: Run, progress: ProgressCallback
+    request: AbRequest, state: AbState, run: Recorder, progress: ProgressCallback
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """The comparison after each pair, and the results of that pair."""
     context = PairContext(run.plan, request.procedure, request.terms.minimum, state.deadline)

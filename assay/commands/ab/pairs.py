@@ -20,7 +20,7 @@ from assay.measure import task
 from assay.measure.case import HeatEntry, measure_case
 from assay.measure.contenders import Contender, Pair
 from assay.measure.heat import Heat, run_heat
-from assay.measure.recorder import Run
+from assay.measure.recorder import Recorder
 from assay.measure.remote import add_peaks, run_single
 from assay.measure.shared_cache import shared_cache_dir
 from assay.stats import paired_ratio
@@ -210,7 +210,7 @@ def _add_known_facts(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
 
 
 def take_remote_pair(
-    spec: PairSpec, context: PairContext, run: Run, progress: ProgressCallback
+    spec: PairSpec, context: PairContext, run: Recorder, progress: ProgressCallback
 ) -> PairResults:
     """As `take_pair`, on a node of a cluster, whose clock differs."""
     sent = context._replace(deadline=context.deadline - time.monotonic())

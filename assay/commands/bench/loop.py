@@ -14,7 +14,7 @@ from assay.core.settings import Home
 from assay.formats.perfzero.messages import BenchResult, BenchSetting
 from assay.formats.perfzero.names import Method, parse
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import Run, new_run
+from assay.measure.recorder import Recorder, new_run
 
 BeginCallback = Callable[[Method, int], None]  # called when a method begins, with its trial
 
@@ -27,7 +27,7 @@ class Bench(NamedTuple):
     outputs: Outputs
 
     def run_trials(
-        self, turns: Iterable[tuple[Method, int]], run: Run
+        self, turns: Iterable[tuple[Method, int]], run: Recorder
     ) -> Iterator[tuple[BenchResult, list[Result]]]:
         for method, trial in turns:
             self.progress(method, trial)

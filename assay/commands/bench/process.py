@@ -76,15 +76,15 @@ class BenchProcess(WorkerProcess):
         }
 
 
-def write_request(folder: Path, wanted: BenchRequest) -> None:
+def write_request(folder: Path, request: BenchRequest) -> None:
     """With json, since it knows NaN: arguments arrive as they are."""
-    (folder / messages.REQUEST).write_text(json.dumps(msgspec.to_builtins(wanted)))
+    (folder / messages.REQUEST).write_text(json.dumps(msgspec.to_builtins(request)))
 
 
-def _write_request_safely(folder: Path, wanted: BenchRequest) -> None:
+def _write_request_safely(folder: Path, request: BenchRequest) -> None:
     """What was asked for, without secrets; where there is no room for that, not at all."""
     try:
-        write_request(folder, wanted)
+        write_request(folder, request)
     except OSError:
         (folder / messages.REQUEST).unlink(missing_ok=True)
 
@@ -110,33 +110,35 @@ def run_once(
     method: Method,
     trial: int,
     setting: BenchSetting,
-    place: CaseDir,
+    case_dir: CaseDir,
     outputs: Outputs = default_output_dir,
 ) -> BenchResult:
     """The whole life of one method. Nothing it does raises; an interrupt is an ending too."""
-    case, folder = case_of(method, setting), place.folder
+    case, folder = case_of(method, setting), case_dir.folder
     output, output_text = outputs(folder)
     output.mkdir(parents=True, exist_ok=True)
-    started, begun = datetime.now(UTC), time.monotonic()
-    wanted = RunMethod(
+    started, start = datetime.now(UTC), time.monotonic()
+    request = RunMethod(
         method=method,
         setting=setting,
         output_dir=output_text,
         profile_dir=str(output.absolute() / PROFILES),
     )
-    ending, peaks = _ending(wanted, case, folder, output)
-    _write_request_safely(folder, msgspec.structs.replace(wanted, setting=_redact_setting(setting)))
+    ending, peaks = _ending(request, case, folder, output)
+    _write_request_safely(
+        folder, msgspec.structs.replace(request, setting=_redact_setting(setting))
+    )
     entries, notes = read_reports(folder, output)
     answer = _answer(folder)
     notes += answer.notes
     if not entries and ending["status"] == "ok":
         notes.append("no report was made, so that exceptions alone decide whether it succeeded")
     result = Result(
-        id=place.id,
+        id=case_dir.id,
         case=case,
         procedure=Procedure(timeout=setting.timeout),
         started=started.isoformat(timespec="milliseconds"),
-        seconds=time.monotonic() - begun,
+        seconds=time.monotonic() - start,
         environment=_environment(answer),
         peaks=peaks,
         facts=_facts(method, trial, entries, answer, notes),
@@ -181,12 +183,12 @@ def read_reports(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...]
 
 
 def _ending(
-    wanted: RunMethod, case: Case, folder: Path, output: Path
+    request: RunMethod, case: Case, folder: Path, output: Path
 ) -> tuple[dict[str, str], dict[str, float]]:
     ending, child = {"status": "ok"}, None
     try:
-        write_request(folder, wanted)
-        with BenchProcess(case, folder, wanted.setting.timeout, output) as child:
+        write_request(folder, request)
+        with BenchProcess(case, folder, request.setting.timeout, output) as child:
             child.run()
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
@@ -313,20 +315,20 @@ def _expand_filter(pattern: Filter, setting: BenchSetting) -> list[Method]:
     return [_method(pattern, name) for name in names]
 
 
-def find_methods(wanted: FindMethods, python: str = "", timeout: float = 600.0) -> FoundMethods:
+def find_methods(request: FindMethods, python: str = "", timeout: float = 600.0) -> FoundMethods:
     """What a fresh process finds: nothing of it is loaded here, and nothing is constructed."""
     case = Case(workload="discovery", backend=BACKEND, options={"python": python} if python else {})
-    with tempfile.TemporaryDirectory(prefix="assay-") as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
+        folder = Path(temporary)
         try:
-            write_request(folder, wanted)
+            write_request(folder, request)
             with BenchProcess(case, folder, timeout, folder) as child:
                 child.run()
         except EndingError as error:
-            names = ", ".join([*(f"{f.module}.{f.owner}" for f in wanted.filters)])
+            names = ", ".join([*(f"{f.module}.{f.owner}" for f in request.filters)])
             kind = UsageError if error.status == "failed" else AssayError
             raise kind(
-                f"{names or ', '.join(wanted.packages)} cannot be looked into: {error.reason}.",
+                f"{names or ', '.join(request.packages)} cannot be looked into: {error.reason}.",
                 hint="Is it in the present folder, in PYTHONPATH, or given with --python-path?",
             ) from None
         return msgspec.json.decode((folder / FOUND).read_bytes(), type=FoundMethods)

@@ -20,7 +20,7 @@ from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
 from assay.measure import plan, revisions
-from assay.measure.recorder import Run, check_resumable, new_run, reopen_run
+from assay.measure.recorder import Recorder, check_resumable, new_run, reopen_run
 from assay.stats import student
 from assay.stats.paired_ratio import Comparison
 from assay.stats.sequential import MIN_PAIRS
@@ -111,7 +111,7 @@ def _resume(
 
 
 def _run_steps(
-    bisection: Bisection, run: Run, home: Home, progress: ProgressCallback
+    bisection: Bisection, run: Recorder, home: Home, progress: ProgressCallback
 ) -> Iterator[Bisection]:
     """Compare the bad end first, then the revision that splits the probability most evenly."""
     case = run.plan.cases[0]

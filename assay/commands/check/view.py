@@ -125,12 +125,13 @@ def _notes(report: CheckReport, shown: Sequence[CheckedSeries]) -> list[str]:
         notes.append(
             f"{_count(len(suspects), 'series', 'series')} worth measuring again: --confirm does"
         )
-    apart = [series for series in shown if series.judgement == "not-comparable"]
+    incomparable = [series for series in shown if series.judgement == "not-comparable"]
     notes += [
-        f"not comparable: {series.key} {series.metric}: {series.text}" for series in apart[:5]
+        f"not comparable: {series.key} {series.metric}: {series.text}"
+        for series in incomparable[:5]
     ]
-    if len(apart) > 5:
-        notes.append(f"{len(apart) - 5} more are not comparable: --all lists them")
+    if len(incomparable) > 5:
+        notes.append(f"{len(incomparable) - 5} more are not comparable: --all lists them")
     percent = f"{100 * report.level:g} %"
     notes.append(f"of the regressions named at most {percent} are false, over all series together")
     return [*notes, *report.alerts, *report.notes]

@@ -144,15 +144,15 @@ def ssh_line(machine: Machine, user: str = "", key_file: str = "", internal: boo
     """What to type to be on it; TensorBoard's port comes along."""
     import shlex
 
-    *words, place = ssh_words(machine, user, key_file, internal)
-    return shlex.join([*words, "-L", "6006:127.0.0.1:6006", place])
+    *words, target = ssh_words(machine, user, key_file, internal)
+    return shlex.join([*words, "-L", "6006:127.0.0.1:6006", target])
 
 
 def _create(cloud: Provider, request: MachineRequest, zone: str) -> Machine:
-    there = cloud.get(request.name, zone)
-    if there is not None:
+    existing = cloud.get(request.name, zone)
+    if existing is not None:
         raise UsageError(
-            f"{request.name} is there already, in {zone} ({there.status}).",
+            f"{request.name} is there already, in {zone} ({existing.status}).",
             hint="Choose another --name, or use it: assay cloud status",
         )
     try:

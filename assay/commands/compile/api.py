@@ -104,13 +104,13 @@ def compile_model(
     )
     captured_model = capture_model(model, weights, params)
     calibration = items or ((calibration_items(str(data), captured_model.graph),) if data else ())
-    wanted = calibrate_knobs(model, captured_model.graph, knobs or {}, calibration)
+    calibrated = calibrate_knobs(model, captured_model.graph, knobs or {}, calibration)
     built = native_compile.compile_graph(
-        captured_model.graph, tools, replace(wanted, kernel=kernel or {})
+        captured_model.graph, tools, replace(calibrated, kernel=kernel or {})
     )
-    reference, difference = _check_outputs(built, captured_model, bool(wanted.knobs))
+    reference, difference = _check_outputs(built, captured_model, bool(calibrated.knobs))
     compiled = native_compile.install(built, output, reference, difference)
-    if not wanted.knobs:
+    if not calibrated.knobs:
         take_configurations(compiled, captured_model.graph, request)
     return compiled
 

@@ -19,7 +19,7 @@ from assay.core.records import Plan, Procedure, Result, Samples, Value
 from assay.measure import shared_cache
 from assay.measure.case import OUT_OF_TIME, HeatEntry
 from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
-from assay.measure.recorder import Run
+from assay.measure.recorder import Recorder
 from assay.measure.remote import add_peaks, run_single
 from assay.measure.sampling import TURN
 from assay.measure.shared_cache import shared_cache_dir
@@ -183,7 +183,7 @@ def take_heat(
 
 
 def take_remote_heat(
-    run: Run,
+    run: Recorder,
     entries: Sequence[HeatEntry],
     context: HeatContext,
     progress: ProgressCallback,

@@ -143,12 +143,12 @@ def _spread_text(typical: Deviation) -> str:
 
 
 def _difference_text(estimate: Deviation, timed: bool = True) -> str:
-    apart = estimate.value - 1
+    difference = estimate.value - 1
     more, less = ("slower", "faster") if timed else ("higher", "lower")
     span = f"{100 * (estimate.low - 1):+.1f} % to {100 * (estimate.high - 1):+.1f} %".replace(
         "-", "−"
     )
-    return f"{_percent(abs(apart))} {more if apart > 0 else less}, {span}"
+    return f"{_percent(abs(difference))} {more if difference > 0 else less}, {span}"
 
 
 def _percent(share: float) -> str:

@@ -125,24 +125,24 @@ def _describe_setup(result: Result) -> Reproduction:
             f"{result.id} ended as {result.status}, so there is no time to reproduce.",
             hint=f"To try it again: {asked.command(result)}",
         )
-    lacking = asked.missing_parts(result)
+    missing = asked.missing_parts(result)
     return Reproduction(
         id=result.id,
         repro=asked.repro_id(result),
         command=asked.command(result),
         inputs=asked.input_files(result),
-        answer="cannot" if lacking else "possible",
-        sentence=_setup_sentence(result, lacking),
-        lacking=tuple(lacking),
+        answer="cannot" if missing else "possible",
+        sentence=_setup_sentence(result, missing),
+        lacking=tuple(missing),
         changed=tuple(asked.changed_packages(result)),
     )
 
 
-def _setup_sentence(result: Result, lacking: Sequence[str]) -> str:
+def _setup_sentence(result: Result, missing: Sequence[str]) -> str:
     if how := asked.manual_steps(result):
         return f"cannot be measured again by repro, which repeats step times: {how}"
-    if lacking:
-        return f"cannot be measured again: {lacking[0]} is missing"
+    if missing:
+        return f"cannot be measured again: {missing[0]} is missing"
     return "can be measured again here"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from assay.cli import options, printing
-from assay.cli.command import Keywords, click_command, flags_typed
+from assay.cli.command import Keywords, click_command, typed_flags
 from assay.cli.finish import handle_signals, show_when_done, status, unfair_sentences
 from assay.cli.progress import ProgressLine
 from assay.commands.run import api
@@ -111,7 +111,7 @@ def check_cases(cases: Sequence[str], suite: str, resume: str) -> None:
 
 def check_exclusive(more: Sequence[str]) -> None:
     """Reject other options beside --plan: they would be ignored."""
-    typed = (*more, *flags_typed(but=("plan", "every", "store", "format", "resume")))
+    typed = (*more, *typed_flags(but=("plan", "every", "store", "format", "resume")))
     if typed:
         raise UsageError(
             f"--plan was given with {' '.join(typed)}.",

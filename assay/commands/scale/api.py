@@ -114,7 +114,7 @@ def make_scale_plan(
 def _on_devices(case: Case, devices: int, strong: bool) -> Case:
     resolved = planning.resolve(case)
     rows = resolved.params.get("batch_size")
-    wanted = {} if strong or not isinstance(rows, int) else {"batch_size": rows * devices}
+    scaled = {} if strong or not isinstance(rows, int) else {"batch_size": rows * devices}
     if "devices" not in resolved.options:
         raise UsageError(
             f"{case.backend} runs on one device.",
@@ -123,7 +123,7 @@ def _on_devices(case: Case, devices: int, strong: bool) -> Case:
     return planning.resolve(
         msgspec.structs.replace(
             case,
-            params={**case.params, **wanted},
+            params={**case.params, **scaled},
             options={**case.options, "devices": devices},
             key="",
         )

@@ -39,7 +39,13 @@ from assay.measure import plan
 from assay.measure.case import HeatEntry, check_supported, measure_case
 from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
 from assay.measure.inputs import backend_names
-from assay.measure.recorder import Run, check_resumable, find_run_of_command, new_run, reopen_run
+from assay.measure.recorder import (
+    Recorder,
+    check_resumable,
+    find_run_of_command,
+    new_run,
+    reopen_run,
+)
 from assay.stats.estimates import running_estimate
 from assay.stats.roofline import Floor
 from assay.stats.stopping import FIRST, is_narrow
@@ -188,14 +194,16 @@ def _resume(name: str, home: Home, progress: ProgressCallback) -> Iterator[Resul
         yield from _run_rounds(_stored_request(run.store, name), run, progress)
 
 
-def _run_rounds(request: StudyRequest, run: Run, progress: ProgressCallback) -> Iterator[Result]:
+def _run_rounds(
+    request: StudyRequest, run: Recorder, progress: ProgressCallback
+) -> Iterator[Result]:
     rounds = Rounds(request.plan.cases, request.rounds, run.name, run.results())
     for _, readings in run.record(_groups(rounds, run, progress)):
         yield from (reading.result for reading in readings)
 
 
 def _groups(
-    rounds: Rounds, run: Run, progress: ProgressCallback
+    rounds: Rounds, run: Recorder, progress: ProgressCallback
 ) -> Iterator[tuple[None, list[Result]]]:
     while group := rounds.next_group():
         results = list(_visited_cases(group, rounds, run, progress))
@@ -205,7 +213,7 @@ def _groups(
 
 
 def _visited_cases(
-    group: Sequence[Case], rounds: Rounds, run: Run, progress: ProgressCallback
+    group: Sequence[Case], rounds: Rounds, run: Recorder, progress: ProgressCallback
 ) -> Iterator[Result]:
     """Several take turns; who cannot, for lack of memory or of others, comes again alone."""
     procedure = run.plan.procedure

@@ -33,9 +33,9 @@ class WithCommand(ReadCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
-            place = args.index("--")
-            ctx.meta[COMMAND] = tuple(args[place + 1 :])
-            args = args[:place]
+            index = args.index("--")
+            ctx.meta[COMMAND] = tuple(args[index + 1 :])
+            args = args[:index]
         return super().parse_args(ctx, args)
 
 

@@ -30,8 +30,8 @@ class _Scripts(click.Group):
         first = 0
         while first < len(args) and args[first].startswith("--") and args[first] != "--help":
             first += 1 if "=" in args[first] else 2
-        moved = args[first : first + 1] + args[:first] + args[first + 1 :]
-        return super().parse_args(ctx, moved)
+        reordered = args[first : first + 1] + args[:first] + args[first + 1 :]
+        return super().parse_args(ctx, reordered)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -56,8 +56,8 @@ def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
     """Parse the words of a script; they have a fixed order."""
     if not words or words[0] not in MODES:
         answer = f"'{words[0]}' stands" if words else "Nothing stands"
-        wanted = f"{answer} where HPVM's scripts take {', '.join(MODES)}."
-        raise UsageError(wanted, hint=_suggest(words[0] if words else "", MODES))
+        text = f"{answer} where HPVM's scripts take {', '.join(MODES)}."
+        raise UsageError(text, hint=_suggest(words[0] if words else "", MODES))
     order = (FRONTEND, *COMPILING)
     rest = words[1:]
     for position, word in enumerate(rest):

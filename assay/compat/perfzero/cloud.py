@@ -152,11 +152,11 @@ def command(
         options.print_message(f"{name} is deleted")
         return 0
     if what == "create":
-        wanted = request(**keywords)
+        machine_request = request(**keywords)
         if dry_run:
-            printing.put_document(api.machine_requests(wanted, project, [zone]))
+            printing.put_document(api.machine_requests(machine_request, project, [zone]))
             return 0
-        machine = api.create_machine(wanted, project, [zone], say=options.print_message)
+        machine = api.create_machine(machine_request, project, [zone], say=options.print_message)
     else:
         calls = {"start": api.start_machine, "stop": api.stop_machine}
         machine = calls.get(what, api.machine_status)(name, project, zone)

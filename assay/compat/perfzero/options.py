@@ -127,14 +127,14 @@ def request(flags: PerfZeroFlags, timeout: str, python: str) -> PerfZeroRequest:
     _check_amounts(flags, timeout)
     sinks = _sinks(flags)
     root = Path(flags.root_data_dir)
-    wanted = [*downloads(flags.gcs_downloads or "", root)]
+    files = [*downloads(flags.gcs_downloads or "", root)]
     return PerfZeroRequest(
         flags=flags,
         methods=methods,
         workspace=workspace,
         setting=_setting(flags, workspace, units.seconds(timeout), python),
         repositories=tuple(repositories(flags.git_repos or "", workspace / "site-packages")),
-        downloads=(*wanted, *downloads(flags.data_downloads or "", root)),
+        downloads=(*files, *downloads(flags.data_downloads or "", root)),
         hooks=tuple(_words(flags.result_upload_methods)),
         sinks=sinks,
         tpu=_tpu_request(flags.tpu_parameters),

@@ -61,11 +61,11 @@ class MethodRun(NamedTuple):
 def prepare(request: PerfZeroRequest, report: SayCallback) -> SetupInfo:
     """Download data, then check out repositories, as PerfZero does."""
     seconds: dict[str, float] = {}
-    begun = time.monotonic()
+    start = time.monotonic()
     for download in request.downloads:
         fetched = fetch_if_missing(download, _progress(report))
         report(f"{download.path} {'is there now' if fetched else 'was there already'}")
-    seconds["download_data"], begun = time.monotonic() - begun, time.monotonic()
+    seconds["download_data"], start = time.monotonic() - start, time.monotonic()
     cached = request.flags.use_cached_site_packages
     info = {}
     for repository in request.repositories:
@@ -73,7 +73,7 @@ def prepare(request: PerfZeroRequest, report: SayCallback) -> SetupInfo:
         info[repository.name] = git.check_out(repository, cached)
         if info[repository.name].get("dirty"):
             report(f"{repository.folder} has edits: it is used as it is, and recorded as dirty")
-    seconds["checkout_repository"] = time.monotonic() - begun
+    seconds["checkout_repository"] = time.monotonic() - start
     return SetupInfo(harness_info=_harness(), site_package_info=info, seconds=seconds)
 
 
@@ -98,7 +98,7 @@ def execute(
         missing=warn,
     )
     for benched in runs:
-        begun = time.monotonic()
+        start = time.monotonic()
         folder = Path(benched.output_dir)
         document = summary(benched, _execution(request, setup, folder.name, variables))
         _write(folder, benched, document)
@@ -107,7 +107,7 @@ def execute(
         seconds = {
             "class_initialization": benched.answer.initialization,
             "method_execution": benched.answer.execution,
-            "log_upload": time.monotonic() - begun,
+            "log_upload": time.monotonic() - start,
         }
         yield MethodRun(benched, document, folder, problems, seconds)
 
@@ -121,11 +121,11 @@ class _Outputs:
         self._scratch = (request.flags.scratch_gcs_url or "").rstrip("/")
 
     def __call__(self, case: Path) -> tuple[Path, str]:
-        wanted = self._id or datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
-        name, count = wanted, 1
+        first = self._id or datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
+        name, count = first, 1
         while not self._create(name):
             count += 1
-            name = f"{wanted}-{count}"
+            name = f"{first}-{count}"
         folder = self._root / name
         return folder, f"{self._scratch}/{name}" if self._scratch else str(folder)
 

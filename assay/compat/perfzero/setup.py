@@ -65,12 +65,14 @@ def set_up(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> dict[
             _copy(source, target)
     with credentials.use_key(request.gcloud_key_file_url or ""):
         if request.gce_nvme_raid:
-            seconds["create_drive"] = _timed(lambda: _drive(request.root_data_dir, dry_run, say))
+            seconds["create_drive"] = _time_call(
+                lambda: _drive(request.root_data_dir, dry_run, say)
+            )
         path = request.dockerfile_path
         if path.endswith(".tar.gz"):
-            seconds["load_docker"] = _timed(lambda: _load(request, engine, dry_run, say))
+            seconds["load_docker"] = _time_call(lambda: _load(request, engine, dry_run, say))
         elif path:
-            seconds["build_docker"] = _timed(lambda: _build(request, engine, dry_run, say))
+            seconds["build_docker"] = _time_call(lambda: _build(request, engine, dry_run, say))
     return seconds
 
 
@@ -96,16 +98,16 @@ def site_packages(request: SetupRequest) -> list[tuple[Path, Path]]:
     return copies
 
 
-def drive_commands(devices: list[str], place: str) -> list[list[str]]:
+def drive_commands(devices: list[str], mount_point: str) -> list[list[str]]:
     """Commands that mount local disks as one drive: RAID 0 for several, else the disk."""
     disk = devices[0] if len(devices) == 1 else "/dev/md0"
     raid = ["mdadm", "--create", disk, "--level=0", f"--raid-devices={len(devices)}", *devices]
     return [
         *([raid] if len(devices) > 1 else []),
         ["mkfs.ext4", "-F", disk],
-        ["mkdir", "-p", place],
-        ["mount", disk, place],
-        ["chmod", "a+w", place],
+        ["mkdir", "-p", mount_point],
+        ["mount", disk, mount_point],
+        ["chmod", "a+w", mount_point],
     ]
 
 
@@ -128,11 +130,12 @@ def _check(request: SetupRequest) -> None:
 def _build(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
     path = request.dockerfile_path
     if path == TEMPLATE:
-        wanted = ImageRequest(frameworks=("tensorflow",), specs=specs(request))
+        image_request = ImageRequest(frameworks=("tensorflow",), specs=specs(request))
         if dry_run:
-            say(image.image_files(wanted)["Containerfile"])
+            say(image.image_files(image_request)["Containerfile"])
         else:
-            say(f"{request.docker_tag}: {image.build_image(wanted, request.docker_tag, engine)}")
+            built = image.build_image(image_request, request.docker_tag, engine)
+            say(f"{request.docker_tag}: {built}")
         return
     build_args = (
         f"tensorflow_pip_spec={request.tensorflow_pip_spec or ''}",
@@ -173,14 +176,14 @@ def _copy(source: Path, target: Path) -> None:
         fresh.rename(target)
 
 
-def _drive(place: str, dry_run: bool, say: Say) -> None:
-    if Path(place).is_mount():
-        say(f"{place} is a drive already")
+def _drive(mount_point: str, dry_run: bool, say: Say) -> None:
+    if Path(mount_point).is_mount():
+        say(f"{mount_point} is a drive already")
         return
     devices = _devices()
     if not devices:
         raise NotPossibleError("There is no local NVMe disk.", hint="Leave --gce_nvme_raid out.")
-    for words in drive_commands(devices, place):
+    for words in drive_commands(devices, mount_point):
         say(" ".join(words))
         if not dry_run:
             engines.ask(words)
@@ -200,10 +203,10 @@ def _devices() -> list[str]:
     return [name for name in whole_disks if not any(part.startswith(name) for part in used)]
 
 
-def _timed(work: Callable[[], Any]) -> float:
-    begun = time.monotonic()
+def _time_call(work: Callable[[], Any]) -> float:
+    start = time.monotonic()
     work()
-    return time.monotonic() - begun
+    return time.monotonic() - start
 
 
 @click_command(

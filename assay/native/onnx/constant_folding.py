@@ -14,6 +14,18 @@ from assay.native.onnx.model import DTYPES, OnnxOp
 # The batch in a shape that is computed from a value's: a number that no real size is.
 BATCH = 1_000_003
 
+
+def has_batch(values: Array) -> bool:
+    return bool(_batches(values).any())
+
+
+def _batches(values: Array) -> Array:
+    """Where a number is the batch, or its product with other sizes."""
+    if values.dtype == bool:
+        return np.zeros(values.shape, bool)
+    return np.asarray((values != 0) & (values % BATCH == 0))
+
+
 Inputs = list[Any]  # arrays; None for an input that is left out
 Fold = Callable[[OnnxOp, Inputs], Any]
 
@@ -134,28 +146,30 @@ def _truth(function: Callable[..., Any]) -> Fold:
     return lambda node, inputs: function(*inputs)
 
 
-def _compared(function: Callable[..., Any]) -> Fold:
-    """Not with a batch, whose size is unknown here."""
+def _compared(function: Callable[..., Any], least: int = 0) -> Fold:
+    """A batch, whose size is unknown here, only with numbers up to `least`, which it exceeds."""
 
     def compare(node: OnnxOp, inputs: Inputs) -> Any:
-        return None if any((each == BATCH).any() for each in inputs) else function(*inputs)
+        first, second = inputs
+        unknown = (_batches(first) & (second > least)) | (_batches(second) & (first > least))
+        return None if (unknown & (first != second)).any() else function(first, second)
 
     return compare
 
 
-def _of_many(function: Callable[..., Any]) -> Fold:
+def _of_many(fold: Fold) -> Fold:
     def combine(node: OnnxOp, inputs: Inputs) -> Any:
         result = inputs[0]
         for each in inputs[1:]:
-            result = function(result, each)
+            result = None if result is None else fold(node, [result, each])
         return result
 
     return combine
 
 
-def _remainder(node: OnnxOp, inputs: Inputs) -> Array:
+def _remainder(node: OnnxOp, inputs: Inputs) -> Array | None:
     function = np.fmod if node.attributes.get("fmod", 0) else np.mod
-    return np.asarray(function(*inputs))
+    return None if any(map(has_batch, inputs)) else np.asarray(function(*inputs))
 
 
 def _running_sum(node: OnnxOp, inputs: Inputs) -> Array:
@@ -239,11 +253,11 @@ FOLDS: dict[str, Fold] = {
     ),
     "Expand": _expand,
     "Shape": _shape,
-    "Sum": _of_many(np.add),
-    "Max": _of_many(np.maximum),
-    "Min": _of_many(np.minimum),
+    "Size": lambda node, inputs: np.array(inputs[0].size, np.int64),
+    "Sum": _of_many(_truth(np.add)),
+    "Max": _of_many(_compared(np.maximum, least=1)),
+    "Min": _of_many(_compared(np.minimum, least=1)),
     "IsNaN": _truth(np.isnan),
-    "Equal": _truth(np.equal),
     "Where": _truth(np.where),
 }
 _PLAIN: dict[str, Callable[..., Any]] = {
@@ -264,8 +278,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "Or": np.logical_or,
     "Not": np.logical_not,
 }
-_COMPARED = {"Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater}
-_COMPARED |= {"GreaterOrEqual": np.greater_equal}
+_COMPARED = {"Equal": np.equal, "Less": np.less, "LessOrEqual": np.less_equal}
+_COMPARED |= {"Greater": np.greater, "GreaterOrEqual": np.greater_equal}
 _REDUCED: dict[str, Callable[..., Any]] = {
     "ReduceProd": np.prod,
     "ReduceSum": np.sum,

@@ -18,7 +18,7 @@ from assay.native.onnx.model import DTYPES, OnnxOp, type_name
 from assay.native.onnx.read import Importing, refused
 
 EXACT = 2**24
-BOOL, FLOAT = 9, 1  # of TensorProto.DataType
+BOOL, FLOAT, INT64 = 9, 1, 7  # of TensorProto.DataType
 
 
 class Integers(msgspec.Struct, frozen=True):
@@ -46,15 +46,8 @@ def integers_of(kind: int) -> Integers | None:
 def note_integers(model: Importing, node: OnnxOp) -> None:
     """Remember which outputs of a node are integers; refuse what would not be exact."""
     operands = [operand(model, name) for name in node.inputs if name]
-    if node.kind in _COMPARISONS:
-        _check_comparison(node, operands)
-        result: Integers | None = Integers(BOOL, 0, 1)
-    elif node.kind == "Cast":
-        result = _cast(model, node, operands[0])
-    elif node.kind in _MOVES:
-        result = operands[0]
-    elif node.kind in _UNIONS:
-        result = _union(node, operands[1:] if node.kind == "Where" else operands)
+    if node.kind in _RESULTS:
+        result = _RESULTS[node.kind](model, node, operands)
     elif not any(operands[number] for number in _read_values(model, node)):
         return
     elif node.kind in _BOUNDS:
@@ -65,6 +58,14 @@ def note_integers(model: Importing, node: OnnxOp) -> None:
         model.integers |= dict.fromkeys(node.outputs, result)
 
 
+def type_of(model: Importing, name: str) -> int:
+    """Of TensorProto.DataType."""
+    if name in model.values:
+        return model.integers[name].type if name in model.integers else FLOAT
+    dtype = model.known[name].dtype
+    return next(kind for kind, text in DTYPES.items() if np.dtype(text) == dtype)
+
+
 def operand(model: Importing, name: str) -> Integers | None:
     """A computed or known input; None for floating point."""
     if name in model.values:
@@ -72,8 +73,8 @@ def operand(model: Importing, name: str) -> Integers | None:
     values = model.known[name]
     if not np.issubdtype(values.dtype, np.integer) and values.dtype != bool:
         return None
-    kind = next(kind for kind, text in DTYPES.items() if np.dtype(text) == values.dtype)
-    return Integers(kind, int(values.min(initial=0)), int(values.max(initial=0)))
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    return Integers(type_of(model, name), low, high)
 
 
 def _read_values(model: Importing, node: OnnxOp) -> list[int]:
@@ -82,13 +83,30 @@ def _read_values(model: Importing, node: OnnxOp) -> list[int]:
     return [number for number, name in enumerate(names) if name in model.values]
 
 
-def _check_comparison(node: OnnxOp, operands: Sequence[Integers | None]) -> None:
-    """Rounding keeps the order, so one side may be rounded."""
+Operands = Sequence[Integers | None]
+
+
+def _truth(model: Importing, node: OnnxOp, operands: Operands) -> Integers:
+    """Of a comparison: rounding keeps the order, so one side may be rounded."""
     if all(operand and not operand.exact for operand in operands):
         raise refused(node, f"both sides are integers that may exceed {EXACT}")
+    return Integers(BOOL, 0, 1)
 
 
-def _cast(model: Importing, node: OnnxOp, operand: Integers | None) -> Integers | None:
+def _moved(model: Importing, node: OnnxOp, operands: Operands) -> Integers | None:
+    return operands[0]
+
+
+def _position(model: Importing, node: OnnxOp, operands: Operands) -> Integers:
+    """Rounding may make two integers equal."""
+    operand = operands[0]
+    if operand and not operand.exact:
+        raise refused(node, f"its integers may exceed {EXACT}, up to which float32 is exact")
+    return Integers(INT64, 0, max(model.shape(model.values[node.inputs[0]]), default=1))
+
+
+def _cast(model: Importing, node: OnnxOp, operands: Operands) -> Integers | None:
+    operand = operands[0]
     to = node.attributes["to"]
     if to == FLOAT:
         return None
@@ -110,8 +128,8 @@ def _at_least(wider: Integers, narrower: Integers) -> bool:
     return wider.low <= narrower.low and narrower.high <= wider.high
 
 
-def _union(node: OnnxOp, operands: Sequence[Integers | None]) -> Integers | None:
-    some = [operand for operand in operands if operand]
+def _union(model: Importing, node: OnnxOp, operands: Operands) -> Integers | None:
+    some = [operand for operand in operands[node.kind == "Where" :] if operand]
     if not some:
         return None
     return Integers(some[0].type, min(o.low for o in some), max(o.high for o in some))
@@ -138,6 +156,7 @@ _BOUNDS: dict[str, Callable[[Bounds, Bounds], Bounds]] = {
     "Min": _corners(min),
     "And": _corners(min),
     "Or": _corners(max),
+    "Xor": lambda first, second: (0, 1),
     "Not": lambda first, second: (0, 1),
     "Neg": lambda first, second: (-first[1], -first[0]),
     "Abs": lambda first, second: (0, max(map(abs, first))),
@@ -146,14 +165,21 @@ _BOUNDS: dict[str, Callable[[Bounds, Bounds], Bounds]] = {
     "ReduceSum": _MULTIPLY,
     "CumSum": _MULTIPLY,
 }
-_MOVES = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Expand", "Identity"}
-_MOVES |= {"Flatten", "Gather", "GatherElements", "Dropout", "Tile", "DepthToSpace", "SpaceToDepth"}
-_UNIONS = {"Concat", "Where"}
-_COMPARISONS = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}
+_MOVES = "Reshape Transpose Squeeze Unsqueeze Slice Split Expand Identity Flatten Gather "
+_MOVES += "GatherElements Dropout Tile DepthToSpace SpaceToDepth Trilu"
+_COMPARISONS = "Equal Less LessOrEqual Greater GreaterOrEqual IsNaN IsInf"
+_RESULTS: dict[str, Callable[[Importing, OnnxOp, Operands], Integers | None]] = {
+    **dict.fromkeys(_MOVES.split(), _moved),
+    **dict.fromkeys(_COMPARISONS.split(), _truth),
+    **dict.fromkeys(("Concat", "Where"), _union),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _position),
+    "OneHot": lambda model, node, operands: operands[2],
+    "Cast": _cast,
+}
 _SUMS = {"ReduceSum", "CumSum"}
 
 
-def _bounded(node: OnnxOp, operands: Sequence[Integers | None], model: Importing) -> Integers:
+def _bounded(node: OnnxOp, operands: Operands, model: Importing) -> Integers:
     first, *rest = (each for each in operands if each)
     if node.kind in _SUMS or node.kind.startswith("Reduce"):
         count = int(np.prod(model.shape(model.values[node.inputs[0]])))

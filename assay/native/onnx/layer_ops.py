@@ -250,7 +250,25 @@ def _layer_norm(model: Importing, node: OnnxOp) -> str:
     )
     epsilon = float(node.attributes.get("epsilon", 1e-5))
     axes = tuple(range(first, len(shape)))
+    _note_moments(model, node, value, axes, epsilon)
     return model.add(node, ops.LayerNormOp(axes, gamma, beta, epsilon), value)
+
+
+def _note_moments(
+    model: Importing, node: OnnxOp, value: str, axes: tuple[int, ...], epsilon: float
+) -> None:
+    """Its further outputs, where they are used: mean, and 1 / sqrt(variance + epsilon)."""
+    if not model.used.intersection(node.outputs[1:]):
+        return
+    rank = len(model.shape(value))
+    mean = model.add(node, ops.ReduceOp("mean", axes), value)
+    centered = model.add(node, ops.BinaryOp("subtract"), value, mean)
+    square = model.add(node, ops.ActivationOp("square"), centered)
+    variance = model.add(node, ops.ReduceOp("mean", axes), square)
+    wide = model.add(node, ops.BinaryOp("add"), variance, model.fixed(node, epsilon, rank))
+    root = model.add(node, ops.ActivationOp("sqrt"), wide)
+    moments = (mean, model.add(node, ops.ActivationOp("reciprocal"), root))
+    model.values |= zip(node.outputs[1:], moments, strict=False)
 
 
 def _instance_norm(model: Importing, node: OnnxOp) -> str:

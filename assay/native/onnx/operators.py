@@ -3,17 +3,20 @@ number by number."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from assay.native import ops
-from assay.native.onnx import layer_ops, logic_ops, shape_ops
+from assay.native.onnx import composite_ops, index_ops, layer_ops, logic_ops, shape_ops
 from assay.native.onnx.batch_axis import batch_first
 from assay.native.onnx.by_item import BY_ITEM, by_item
 from assay.native.onnx.constant_folding import folded
-from assay.native.onnx.integers import note_integers
+from assay.native.onnx.evaluation import evaluate
+from assay.native.onnx.integers import BOOL, Integers, note_integers, type_of
 from assay.native.onnx.model import OnnxOp
 from assay.native.onnx.read import FIRST, Importing, refused
 from assay.native.onnx.reshape import file_shape, in_order
@@ -32,7 +35,7 @@ def add_operator(model: Importing, node: OnnxOp) -> None:
         if name and name not in model.values and name not in model.known:
             raise refused(node, f"its input '{name}' is not computed before it")
     try:
-        _add(model, node)
+        _add(model, _cast_of(model, node) if node.kind == "CastLike" else node)
     except _MISFITS as error:  # of attributes and known inputs that do not fit each other
         raise refused(node, f"its inputs do not fit ({' '.join(str(error).split())})") from None
 
@@ -41,9 +44,15 @@ def add_operator(model: Importing, node: OnnxOp) -> None:
 _MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError)
 
 
+def _cast_of(model: Importing, node: OnnxOp) -> OnnxOp:
+    first, like = node.inputs
+    to = {"to": type_of(model, like)}
+    return msgspec.structs.replace(node, kind="Cast", inputs=(first,), attributes=to)
+
+
 def _add(model: Importing, node: OnnxOp) -> None:
     names = [name for name in node.inputs if name]
-    if node.kind == "Shape" and names[0] in model.values:
+    if node.kind in ("Shape", "Size") and names[0] in model.values:
         _shape(model, node)
     elif all(name in model.known for name in names):
         _known(model, node)
@@ -71,11 +80,16 @@ def _computed(model: Importing, node: OnnxOp) -> None:
         model.values[node.outputs[0]] = HANDLERS[node.kind](model, node)
 
 
-FURTHER: tuple[str, ...] = ()
+FURTHER = ("Dropout", "LayerNormalization")  # whose further outputs are computed too
 
 
 def _shape(model: Importing, node: OnnxOp) -> None:
     sizes = file_shape(model, node.inputs[0])
+    if node.kind == "Size":
+        if model.batched:
+            raise refused(node, "it counts the batch")
+        model.known[node.outputs[0]] = np.array(math.prod(sizes), np.int64)
+        return
     part = sizes[node.attributes.get("start", 0) : node.attributes.get("end", len(sizes))]
     model.known[node.outputs[0]] = np.array(part, np.int64)
 
@@ -83,8 +97,9 @@ def _shape(model: Importing, node: OnnxOp) -> None:
 def _known(model: Importing, node: OnnxOp) -> None:
     outputs = folded(node, [model.known[name] if name else None for name in node.inputs])
     if outputs is None:
-        raise refused(node, "all its inputs are known, which is not supported")
-    model.known |= zip(node.outputs, outputs, strict=False)
+        model.known |= evaluate(model, node, _computed)
+    else:
+        model.known |= zip(node.outputs, outputs, strict=False)
 
 
 def _same(model: Importing, node: OnnxOp) -> str:
@@ -97,7 +112,12 @@ def _dropout(model: Importing, node: OnnxOp) -> str:
         raise refused(node, "it is in training mode; supported: is_test=1")
     if len(node.inputs) > 2 and node.inputs[2] and np.any(model.weight(node, 2)):
         raise refused(node, "it is in training mode; supported: training_mode=false")
-    return _same(model, node)
+    value = _same(model, node)
+    if mask := next(iter(node.outputs[1:]), ""):  # of what stays: all
+        rank = len(model.shape(value))
+        model.values[mask] = model.fixed(node, np.ones(model.shape(value), np.float32), rank)
+        model.integers[mask] = Integers(BOOL, 0, 1)
+    return value
 
 
 def _unary(kind: Any, **more: float) -> Handler:
@@ -147,9 +167,9 @@ def _clip(model: Importing, node: OnnxOp) -> str:
     """Bounds are attributes before opset 11, then inputs; either may be missing."""
     value = model.values[node.inputs[0]]
     bounds: list[float | None] = [node.attributes.get(name) for name in ("min", "max")]
+    if any(name in model.values for name in node.inputs[1:3]):
+        return _clip_computed(model, node)
     for at, name in enumerate(node.inputs[1:3]):
-        if name and name not in model.known:
-            raise refused(node, f"its bound '{name}' is computed")
         bounds[at] = float(model.known[name]) if name else None
     low, high = (None if n is None or abs(n) > 3e38 else float(n) for n in bounds)
     if low is not None and high is not None:
@@ -161,6 +181,19 @@ def _clip(model: Importing, node: OnnxOp) -> str:
     return value
 
 
+def _clip_computed(model: Importing, node: OnnxOp) -> str:
+    name = node.inputs[0]
+    value = model.values[name]
+    for kind, bound in zip(("maximum", "minimum"), node.inputs[1:3], strict=False):
+        shape = model.shape(model.values[bound]) if bound in model.values else ()
+        if shape or (bound in model.values and model.batched):
+            raise refused(node, f"its bound '{bound}' is of shape {shape}, no scalar")
+        if bound:
+            _, second = model.pair(node, (name, bound))
+            value = model.add(node, ops.BinaryOp(kind), value, second)  # type: ignore[arg-type]
+    return value
+
+
 def _prelu(model: Importing, node: OnnxOp) -> str:
     """What is above 0, and a share of what is below."""
     value = model.values[node.inputs[0]]
@@ -168,7 +201,10 @@ def _prelu(model: Importing, node: OnnxOp) -> str:
         raise refused(node, "its slopes are computed")
     rank = len(model.shape(value))
     zero = model.fixed(node, 0.0, rank)
-    slope = model.fixed(node, model.known[node.inputs[1]], rank)
+    slopes = model.known[node.inputs[1]]
+    if node.opset < 7 and slopes.size > 1:  # of channels
+        slopes = slopes.reshape(-1, *(1,) * (rank - 2 + model.batched))
+    slope = model.fixed(node, slopes, rank)
     above = model.add(node, ops.ActivationOp("relu"), value)
     below = model.add(node, ops.BinaryOp("minimum"), value, zero)
     below = model.add(node, ops.BinaryOp("multiply"), below, slope)
@@ -216,12 +252,12 @@ def _where(model: Importing, node: OnnxOp) -> str:
     condition, *both = node.inputs
     known = [name for name in both if name in model.known]
     if condition not in model.known or len(known) != 1:
-        raise refused(node, "only one that puts known numbers into known places can be")
+        return composite_ops.where(model, node)
     numbers = np.asarray(model.known[known[0]], np.float32)
     value = next(model.values[name] for name in both if name in model.values)
     open_ = np.asarray(model.known[condition], bool) == (both[1] in known)
     if (np.isnan(numbers) & ~open_).any():
-        raise refused(node, "what it puts there is partly no number")
+        return composite_ops.where(model, node)
     mask = model.fixed(node, np.where(open_, np.float32(np.nan), numbers), len(model.shape(value)))
     return model.add(node, ops.BinaryOp("mask"), value, mask)
 
@@ -289,6 +325,8 @@ HANDLERS: dict[str, Handler] = {
     **layer_ops.HANDLERS,
     **shape_ops.HANDLERS,
     **logic_ops.HANDLERS,
+    **composite_ops.HANDLERS,
+    **index_ops.HANDLERS,
     "Identity": _same,
     "Dropout": _dropout,
     "Relu": _unary("relu"),

@@ -59,13 +59,18 @@ OPERATORS: dict[str, OperatorRow] = {
     "Dropout": _row("6 7 10 12 13 22", "is_test", "ratio seed"),
     "Identity": _row("1 13 14 16 19 21 23 24 25"),
     "IsNaN": _row("9 13 20"),
+    "IsInf": _row("10 20", "detect_negative detect_positive"),
+    "Celu": _row("12 28", "alpha"),
+    "Shrink": _row("9", "bias lambd"),
+    "Swish": _row("24", "alpha"),
+    "ThresholdedRelu": _row("10 22", "alpha"),
     # of several inputs
     **dict.fromkeys(("Add", "Div", "Mul", "Sub"), _row("6 7 13 14", **_BROADCAST)),
     "Pow": _row("1 7 12 13 15", **_BROADCAST),
     **dict.fromkeys(("Max", "Min"), _row("6 8 12 13")),
     **dict.fromkeys(("Mean", "Sum"), _row("6 8 13")),
     "Mod": _row("10 13 28", "fmod"),
-    **dict.fromkeys(("And", "Or"), _row("1 7", **_BROADCAST)),
+    **dict.fromkeys(("And", "Or", "Xor"), _row("1 7", **_BROADCAST)),
     "Not": _row("1"),
     "Equal": _row("1 7 11 13 19", **_BROADCAST),
     **dict.fromkeys(("Greater", "Less"), _row("1 7 9 13", **_BROADCAST)),
@@ -100,8 +105,10 @@ OPERATORS: dict[str, OperatorRow] = {
     "InstanceNormalization": _row("6 22", "epsilon"),
     "LayerNormalization": _row("17", "axis epsilon", stash_type=(1,)),
     "GroupNormalization": _row("18 21", "epsilon num_groups", stash_type=(1,)),
+    "RMSNormalization": _row("23", "axis epsilon", stash_type=(1,)),
+    "LpNormalization": _row("1 22", "axis", p=(1, 2)),
     "LRN": _row("1 13", "alpha beta bias size"),
-    **dict.fromkeys(("LogSoftmax", "Softmax"), _row("1 11 13", "axis")),
+    **dict.fromkeys(("Hardmax", "LogSoftmax", "Softmax"), _row("1 11 13", "axis")),
     # shapes and parts
     "Flatten": _row("1 9 11 13 21 23 24 25", "axis"),
     "Reshape": _row("5 13 14 19 21 23 24 25", "allowzero"),
@@ -133,6 +140,8 @@ OPERATORS: dict[str, OperatorRow] = {
     "GatherElements": _row("11 13", "axis"),
     "ScatterND": _row("11 13 16 18", reduction=("none",)),
     "Trilu": _row("14", "upper"),
+    "OneHot": _row("9 11 28", "axis"),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _row("1 11 12 13", "axis keepdims select_last_index")),
     # sums and extremes
     **dict.fromkeys(
         ("ReduceL1", "ReduceL2", "ReduceMean", "ReduceProd", "ReduceSumSquare"),
@@ -146,6 +155,7 @@ OPERATORS: dict[str, OperatorRow] = {
     "CumSum": _row("11 14", "exclusive reverse"),
     # types and constants
     "Cast": _row("6 9 13 19 21 23 24 25 28", "to", "round_mode saturate"),
+    "CastLike": _row("15 19 21 23 24 25", "", "round_mode saturate"),
     "Constant": _row(
         "1 9 11 12 13 19 21 23 24 25",
         "value value_float value_floats value_int value_ints",
@@ -155,6 +165,7 @@ OPERATORS: dict[str, OperatorRow] = {
     ),
     "ConstantOfShape": _row("9 20 21 23 24 25", "value"),
     "Range": _row("11 27", stash_type=(1,)),
+    "Size": _row("1 13 19 21 23 24 25"),
     "Shape": _row("1 13 15 19 21 23 24 25", "end start"),
 }
 

@@ -50,10 +50,8 @@ def _simplify(node: Node, shapes: dict[str, Shape]) -> Node:
     if not isinstance(node.op, TransposeOp):
         return node
     shape = shapes[node.inputs[0]]
-    moved = [axis for axis in node.op.order if shape[axis] > 1]
-    return (
-        node if moved != sorted(moved) else msgspec.structs.replace(node, op=ReshapeOp(node.shape))
-    )
+    axes = [axis for axis in node.op.order if shape[axis] > 1]
+    return node if axes != sorted(axes) else msgspec.structs.replace(node, op=ReshapeOp(node.shape))
 
 
 def _does_nothing(node: Node, shapes: dict[str, Shape]) -> bool:

@@ -99,5 +99,5 @@ def _products(moves: Sequence[Array]) -> NDArray[np.float64]:
     return result
 
 
-def _mean_square(moved: Array) -> float:
-    return float(np.mean((moved - moved.mean(1, keepdims=True)) ** 2))
+def _mean_square(delta: Array) -> float:
+    return float(np.mean((delta - delta.mean(1, keepdims=True)) ** 2))

@@ -209,8 +209,8 @@ def _cost(tune: Tune, costs: list[NDArray[np.float64]], choice: list[int]) -> fl
     return own + tune.seconds(choice) - alone
 
 
-def _spread(moved: Array) -> float:
-    return float(np.mean((moved - moved.mean(1, keepdims=True)) ** 2))
+def _spread(delta: Array) -> float:
+    return float(np.mean((delta - delta.mean(1, keepdims=True)) ** 2))
 
 
 def _normal(values: Array) -> Array:

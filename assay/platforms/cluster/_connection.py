@@ -88,7 +88,7 @@ class RayLink:
             task = self._task.options(
                 **{**_at_address(seat.node.id), **resources}, max_retries=0, name=unit.case.key
             )
-            ids = [place.id for place in unit.case_dirs]
+            ids = [case_dir.id for case_dir in unit.case_dirs]
             return task.remote(number, unit.function, unit.args, ids, os.getcwd(), self._board)
 
     def wait(self, running: Collection[Any], seconds: float) -> list[Any]:

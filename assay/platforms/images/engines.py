@@ -124,8 +124,8 @@ def digest(engine: str, image: str) -> str:
 def list_images(engine: str) -> list[tuple[str, str, str]]:
     """Images built by assay: name, id, time."""
     name = "{{.Name}}" if engine == "buildah" else "{{.Repository}}"
-    form = f"{name}:{{{{.Tag}}}}|{{{{.ID}}}}|{{{{.CreatedAt}}}}"  # buildah adds tabs
-    words = [engine, "images", "--filter", f"label={LABEL}=1", "--format", form]
+    template = f"{name}:{{{{.Tag}}}}|{{{{.ID}}}}|{{{{.CreatedAt}}}}"  # buildah adds tabs
+    words = [engine, "images", "--filter", f"label={LABEL}=1", "--format", template]
     rows = [line.split("|") for line in ask(words).splitlines() if line.strip()]
     return [(row[0], row[1], row[2]) for row in rows if len(row) == 3]
 

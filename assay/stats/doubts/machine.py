@@ -49,12 +49,12 @@ def other_load(result: Result) -> Doubt | None:
 
 
 def swap(result: Result) -> Doubt | None:
-    moved = result.peaks.get("swapped_bytes", 0.0)
-    if moved <= MAX_SWAPPED:
+    swapped = result.peaks.get("swapped_bytes", 0.0)
+    if swapped <= MAX_SWAPPED:
         return None
     return Doubt(
         code="swap",
-        text=f"the machine swapped {human(moved, 'B')} in or out meanwhile",
+        text=f"the machine swapped {human(swapped, 'B')} in or out meanwhile",
         remedy="Free memory, or use a smaller batch_size.",
     )
 

@@ -88,13 +88,13 @@ def spread(result: Result) -> Doubt | None:
 def drift(result: Result) -> Doubt | None:
     """Change in one direction: heating, a leak, other load that grows or ends."""
     ways = [*map(_drift, _unsteady(result)), *_warming(result)]
-    moved = max(ways, key=abs, default=0.0)
-    if not moved:
+    change = max(ways, key=abs, default=0.0)
+    if not change:
         return None
     return Doubt(
         code="drift",
-        text=f"steps became {'slower' if moved > 0 else 'faster'} by {_percent(abs(moved))} while "
-        "they were sampled",
+        text=f"steps became {'slower' if change > 0 else 'faster'} by {_percent(abs(change))} "
+        "while they were sampled",
         remedy="Sample longer with --budget 1m; look for heat, a leak, or other load.",
     )
 
