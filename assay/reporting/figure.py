@@ -1,4 +1,4 @@
-"""."""
+"""New figures of matplotlib, and the colors of phases."""
 
 from __future__ import annotations
 
