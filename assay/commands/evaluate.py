@@ -48,7 +48,7 @@ def evaluate(
             "FILE",
         ),
     ] = "",
-    split: Annotated[str, Flag("Pictures to evaluate on: test or tune.")] = "test",
+    split: Annotated[str, Flag("Images to evaluate on: test or tune.")] = "test",
     first: Annotated[int, Flag("Evaluate only the first N images.", "N")] = 0,
     expected: Annotated[
         float, Flag("Fail unless this accuracy is reached.", "%", flags="--expect")
@@ -159,7 +159,7 @@ def command(
     cases: Annotated[tuple[str, ...], Argument("NAME[@BACKEND,…]…", complete="cases")],
     keywords: Keywords,
     *,
-    batch_size: Annotated[str, Flag("Pictures per batch.", "N")] = "",
+    batch_size: Annotated[str, Flag("Images per batch.", "N")] = "",
     params: dict[str, list[str]],
     resume: Annotated[
         str, Flag("Continue an interrupted evaluation.", "RUN", complete="runs")
