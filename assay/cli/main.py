@@ -104,7 +104,7 @@ GROUPS = {
     },
     "Share": {
         "list": Command(
-            "assay.commands.list", "List results, workloads, backends, tasks, benchmarks.", True
+            "assay.commands.list.cli", "List runs, results, workloads, backends, benchmarks.", True
         ),
         "show": Command("assay.commands.show", "Show stored results.", True),
         "plot": Command("assay.commands.plot.cli", "Plot samples, or memory and CPU over time."),
@@ -305,7 +305,7 @@ SYNONYMS = {
     **dict.fromkeys(("view", "cat", "get", "summary"), "show"),
     **dict.fromkeys(("dataset", "datasets", "download", "fetch"), "data"),
     **dict.fromkeys(("load", "adopt"), "import"),
-    **dict.fromkeys(("ls", "log", "runs"), "list results"),
+    **dict.fromkeys(("ls", "log", "runs"), "list"),
     **dict.fromkeys(("models", "networks", "workloads"), "list workloads"),
     **dict.fromkeys(("backend", "backends", "frameworks"), "list backends"),
     "benchmarks": "list benchmarks",

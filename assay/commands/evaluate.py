@@ -11,7 +11,6 @@ from assay.cli.finish import show_when_done, status
 from assay.cli.progress import ProgressLine
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.findings import RunResults
 from assay.core.options import (
     Argument,
     BackendOptions,
@@ -35,6 +34,7 @@ from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
 from assay.measure.plan import prepare_for_evaluation
 from assay.measure.recorder import resume_cases, run_cases
+from assay.reporting.python_view import RunResults
 
 
 @accept_old_keywords(home="store")

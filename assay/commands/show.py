@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 from assay.cli import options, printing
 from assay.cli.command import click_command
 from assay.cli.main import load
+from assay.commands.list.api import run_headline
 from assay.core.errors import UsageError
 from assay.core.options import Argument, Columns, Flag, Format, StoreUrl
 from assay.core.records import Query
+from assay.core.registry import open_store
 from assay.reporting.results import output
 from assay.stats.fairness.checks import fairness
 from assay.stores import read
@@ -51,6 +54,9 @@ def command(
         if verb in VERDICT_COMMANDS:
             load(verb).show(ids[0], store, format)
             return 0
+        if verb == "tune" and format == "text":
+            with closing(open_store(store)) as opened:
+                printing.put(run_headline(opened, opened.find_run(ids[0])))
     readings = read.read_results(
         Query(ids=ids), store=store, say=lambda line: options.print_message(line)
     )

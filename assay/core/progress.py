@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypedDict
 
 import msgspec
 
@@ -25,6 +26,16 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     processes: int = 1
     node: str = ""  # of a cluster
     at_once: int = 0  # cases measured concurrently on all nodes
+
+
+class ProgressFields(TypedDict, total=False):
+    """Those of a Progress that tell how far a phase is."""
+
+    samples: int
+    estimate: float
+    half_width: float
+    left: float
+    note: str
 
 
 ProgressCallback = Callable[[Progress], None]

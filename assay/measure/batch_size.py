@@ -8,31 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay.backends.options import runs_on_cpu
 from assay.core import registry
-from assay.core.errors import EndingError
 from assay.core.messages import Open, TakeSamples
-from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case, Procedure, Value
 from assay.measure import plan
-from assay.measure.process import WorkerProcess
+
+if TYPE_CHECKING:  # it imports this module
+    from assay.measure.case import OpenCase
 
 MAX_SIZE = 1 << 20  # items
 RESOLUTION = 32  # the search ends when the interval is at most 1/RESOLUTION of the size
 MAX_TRIAL_SECONDS = 60.0  # seconds; a size that needs longer for two steps ends the search
 SHARE = 0.8  # of the available memory, for a worker on the CPU
 
+TWO_STEPS = TakeSamples(steps=2, count=1, seconds=0.0)
+
 Search = dict[str, Value]
+OpenTrial = Callable[[Case, Path, Procedure], "OpenCase"]  # a process for a size, in a folder
 
 
 def resolve_batch_size(
     case: Case,
     folder: Path,
     procedure: Procedure,
-    progress: ProgressCallback,
+    open_trial: OpenTrial,
     memory: int | None = None,
 ) -> tuple[Case, Search]:
     """The case with the largest size that fits, and facts of the search; a case with a fixed size
@@ -48,12 +52,13 @@ def resolve_batch_size(
         return _with_size(case, start), {}
     if memory is None:
         memory = int(SHARE * available_memory()) if runs_on_cpu(case) else 0
+    timeout = min(procedure.timeout, MAX_TRIAL_SECONDS)
+    limits = msgspec.structs.replace(procedure, processes=1, timeout=timeout)
     tried: dict[int, str] = {}
 
     def fits(size: int) -> bool:
-        tried[size] = _ending_reason(
-            _with_size(case, size), folder / f"batch-{size}", procedure, progress, memory
-        )
+        sized = plan.resolve(_with_size(case, size))
+        tried[size] = _ending(open_trial(sized, folder / f"batch-{size}", limits), memory)
         return tried[size] == "ok"
 
     maximum = find_largest(fits, start)
@@ -96,21 +101,15 @@ def _with_size(case: Case, size: int) -> Case:
     return msgspec.structs.replace(case, params={**case.params, "batch_size": size})
 
 
-def _ending_reason(
-    case: Case, folder: Path, procedure: Procedure, progress: ProgressCallback, memory: int
-) -> str:
+def _ending(trial: OpenCase, memory: int) -> str:
     """The status of two steps at this size: the second also needs what the first allocated."""
-    named = plan.resolve(case)
-    progress(Progress(case=named, phase="open", left=procedure.budget))
-    folder.mkdir(parents=True, exist_ok=True)
     try:
-        with WorkerProcess(named, folder, min(procedure.timeout, MAX_TRIAL_SECONDS)) as child:
-            for order in (
-                Open(case=case, memory=memory, outputs=False),
-                TakeSamples(steps=2, count=1, seconds=0.0),
-            ):
-                for _ in child.ask(order):
-                    pass
-    except EndingError as error:
-        return error.status
-    return "ok"
+        trial.start(Open(case=trial.case, memory=memory, outputs=False))
+        trial.open()
+        trial.request(TWO_STEPS)
+    except KeyboardInterrupt as error:
+        trial.end("interrupted", str(error))
+        raise
+    finally:
+        trial.close()
+    return trial.status

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Unpack
 
 import msgspec
 
@@ -27,7 +28,7 @@ from assay.core.messages import (
     TimedSteps,
     TimeTokens,
 )
-from assay.core.progress import Progress, ProgressCallback
+from assay.core.progress import Progress, ProgressCallback, ProgressFields
 from assay.core.records import Case, Phase, Plan, Procedure, Result, Samples, Value, arguments
 from assay.measure import batch_size, modes, sampling
 from assay.measure.process import WorkerProcess
@@ -91,14 +92,15 @@ class OpenCase:
         with self._phase("end"):
             check_supported(self.case, missing)
 
-    def start(self) -> None:
+    def start(self, request: Open | None = None) -> None:
         """Start the process, which begins to load."""
         if self.status != "ok":
             return
         self.show("open", left=self._procedure.budget)
         with self._phase("start"):
             self._worker = self._spawn()
-            self._worker.send(Open(case=self.case, outputs=self.first, counts=self.first))
+            default = Open(case=self.case, outputs=self.first, counts=self.first)
+            self._worker.send(request or default)
 
     def open(self) -> None:
         """Wait until it is loaded."""
@@ -211,27 +213,8 @@ class OpenCase:
     def add(self, piece: Piece) -> None:
         self._builder.add(piece, self._process)
 
-    def show(
-        self,
-        phase: Phase,
-        *,
-        samples: int = 0,
-        estimate: float = 0.0,
-        half_width: float = 0.0,
-        left: float = 0.0,
-        note: str = "",
-    ) -> None:
-        self._progress(
-            Progress(
-                case=self.case,
-                phase=phase,
-                samples=samples,
-                estimate=estimate,
-                half_width=half_width,
-                left=left,
-                note=note,
-            )
-        )
+    def show(self, phase: Phase, **fields: Unpack[ProgressFields]) -> None:
+        self._progress(Progress(case=self.case, phase=phase, **fields))
 
     def pause(self) -> None:
         if self._worker and self.stepped:
@@ -287,7 +270,7 @@ class OpenCase:
         limit = min(self._procedure.timeout, self._entry.deadline - time.monotonic())
         if limit <= 0:
             raise EndingError("timeout", f"not finished after {self._builder.timeout:g} s")
-        self.folder.mkdir(exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         return WorkerProcess(self.case, self.folder, limit)
 
     def _is_late(self) -> bool:
@@ -310,7 +293,13 @@ def check_supported(case: Case, missing: str = "") -> None:
 
 def measure(plan: Plan, case: Case, case_dir: CaseDir, progress: ProgressCallback) -> Result:
     """Measure one case of a plan on this machine."""
-    sized, search = batch_size.resolve_batch_size(case, case_dir.folder, plan.procedure, progress)
+
+    def open_trial(sized: Case, folder: Path, limits: Procedure) -> OpenCase:
+        trial_dir = CaseDir(case_dir.id, folder)
+        builder = ResultBuilder(sized, limits, trial_dir)
+        return _process_of(sized, limits, trial_dir, progress, builder, 0)
+
+    sized, search = batch_size.resolve_batch_size(case, case_dir.folder, plan.procedure, open_trial)
     mode = modes.mode_of(plan, sized, case_dir.folder)
     result = measure_case(sized, plan.procedure, case_dir, progress, mode)
     return msgspec.structs.replace(result, facts={**result.facts, **search, **mode.facts})

@@ -23,7 +23,8 @@ def results_table(
     """One row per result; reasons and doubts are notes with the case's name."""
     check_columns(columns)
     chosen = columns or _usual(readings)
-    speeds = _speeds(readings)
+    wrong = _wrong_rows(readings, mismatches)
+    speeds = _speeds(readings, wrong)
     names = case_names(readings)
     return Table(
         columns=("case", *chosen, "status"),
@@ -39,7 +40,7 @@ def results_table(
         spare=() if columns else ("memory", "first step", "samples"),
         title=title,
         notes=(
-            *_winner(readings, names),
+            *_winner(readings, names, wrong),
             *notes(readings, names),
             *_missing_notes(readings, columns),
             *fairness_notes(mismatches),
@@ -186,6 +187,18 @@ _NEEDS = {
 }
 
 
+def _wrong_rows(
+    readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch]
+) -> dict[int, float]:
+    """Row → difference of its outputs, of those that are wrong."""
+    wrong = {name: difference for m in mismatches for name, difference in m.wrong.items()}
+    return {
+        row: wrong[reading.result.id]
+        for row, reading in enumerate(readings)
+        if reading.result.id in wrong
+    }
+
+
 def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
     """Row → items per second, if all rows have one workload: otherwise not comparable."""
     rates = {
@@ -197,18 +210,21 @@ def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
     return rates if len(workloads) == 1 else {}
 
 
-def _speeds(readings: Sequence[SummarizedResult]) -> list[str]:
-    """Speed of each row relative to the fastest, by items per second."""
+def _speeds(readings: Sequence[SummarizedResult], wrong: Mapping[int, float]) -> list[str]:
+    """Speed of each row relative to the fastest with right outputs, by items per second."""
     rates = _rates(readings)
-    best = max((rate.value for rate in rates.values()), default=math.nan)
-    return [
-        f"{rates[row].value / best:.2f} x" if row in rates else "" for row in range(len(readings))
-    ]
+    best = max((rates[row].value for row in rates if row not in wrong), default=math.nan)
+    speeds = {row: f"{rates[row].value / best:.2f} x" for row in rates}
+    speeds |= {row: f"outputs differ by {difference:.2g}" for row, difference in wrong.items()}
+    return [speeds.get(row, "") for row in range(len(readings))]
 
 
-def _winner(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
-    """Note naming the fastest case, or the tie and the `ab` command that would break it."""
-    rates = _rates(readings)
+def _winner(
+    readings: Sequence[SummarizedResult], names: Sequence[str], wrong: Mapping[int, float]
+) -> list[str]:
+    """Note naming the fastest case with right outputs, or the tie and the `ab` command that would
+    break it."""
+    rates = {row: rate for row, rate in _rates(readings).items() if row not in wrong}
     if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
         return []
     order = sorted(rates, key=lambda row: -rates[row].value)

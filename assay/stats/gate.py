@@ -123,7 +123,7 @@ def _with_step(
 ) -> Judged:
     """The newest points become the candidate where their size is unlikely, and where there are too
     few for ranks."""
-    count = step.count or 1
+    count = step.points or 1
     if judged is None or min(step.p, step.single) < POSSIBLE:
         place = len(points) - count
         judged = _judged(trend.track(points), (start, place), (place, len(points)), 1.0, 0)

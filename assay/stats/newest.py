@@ -32,13 +32,11 @@ PAIR = 0.25  # of the level of suspects, for two points
 class NewestStep(NamedTuple):
     """The newest points that noise explains least."""
 
-    count: int  # of points
+    points: int  # how many
     p: float  # of so many in a row in noise; 1.0 where there are fewer than STEADY
     single: float  # of the newest one or two
-    interval: tuple[float, float] = (
-        math.nan,
-        math.nan,
-    )  # 95 %, of the level after over that before
+    # 95 %, of the level after over that before
+    interval: tuple[float, float] = (math.nan, math.nan)
 
 
 class Watched(NamedTuple):
@@ -98,22 +96,22 @@ def newest_step(series: Watched, noise: SeriesNoise) -> NewestStep:
         p = min(_probabilities(after - doubt, own, scale, noise))
         if p < best.p:
             interval = _interval(own, after, scale, series, noise)
-            best = best._replace(count=count, p=p, interval=interval)
+            best = best._replace(points=count, p=p, interval=interval)
     return _from_first_point(best, series)
 
 
 def _from_first_point(step: NewestStep, series: Watched) -> NewestStep:
     """With the points before that are nearer to the new level than to the old one."""
-    if step.count < STEADY:
+    if step.points < STEADY:
         return step
     values = series.values
-    middle = math.sqrt(float(np.median(values[: -step.count]) * np.median(values[-step.count :])))
-    count = step.count
+    middle = math.sqrt(float(np.median(values[: -step.points]) * np.median(values[-step.points :])))
+    count = step.points
     while count < min(LONGEST, len(values) - BEFORE):
         if (values[-count - 1] > middle) != series.higher_is_worse:
             break
         count += 1
-    return step._replace(count=count)
+    return step._replace(points=count)
 
 
 def _interval(

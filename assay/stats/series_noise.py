@@ -29,8 +29,10 @@ OWN = 10.0  # points that all series together count for beside those of the seri
 OWN_REPEATS = 5.0  # the same, for points followed by another
 FOLLOWED = (1.0, 10.0)  # of so many points so many are followed, where no series has such points
 POOLED_PART = 0.5  # of what all series say: a series without such points may still have one
-SHAPES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.25, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0)
-SHAPES = (*SHAPES, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0, 200.0)
+SHAPES = (
+    *(1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.25, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0),
+    *(8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0, 200.0),
+)
 SHAPE_PRIOR = (0.25, 0.15)  # of one over the degrees of freedom, before any point is seen
 
 

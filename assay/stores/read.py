@@ -39,13 +39,18 @@ def read_newest(
 ) -> StoredResults:
     """The newest results of a query, oldest first; limit 0: all."""
     with closing(open_store(store)) as opened:
-        results = drop_superseded(opened.results(msgspec.structs.replace(query, limit=limit)))
+        shown = summarize_results(opened, msgspec.structs.replace(query, limit=limit))
         more = max(0, opened.count(query) - limit) if limit else 0
-        shown = [reading for reading in (_read(opened, result) for result in results) if reading]
         for problem in dict.fromkeys(opened.problems):
             if say:
                 say(problem)
     return StoredResults(shown, more)
+
+
+def summarize_results(store: Store, query: Query) -> list[SummarizedResult]:
+    """The results of a query with summaries, oldest first; `store.problems` has the unreadable."""
+    results = drop_superseded(store.results(query))
+    return [reading for reading in (_read(store, result) for result in results) if reading]
 
 
 def _read(store: Store, result: Result) -> SummarizedResult | None:

@@ -5,6 +5,7 @@ import pytest
 from tests.frozen import help as frozen
 
 RECORDED = frozen.recorded()
+CHANGED = {"assay list"}  # arguments: it lists runs when nothing is named
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def test_a_command_takes_what_it_took(now, words):
     assert without_commands(after) == without_commands(before)
     assert set(before["face"].get("commands", ())) <= set(after["face"].get("commands", ()))
     assert {flags: options[flags] for flags in before["options"]} == faces(before["options"])
-    assert arguments(after) == arguments(before)
+    assert arguments(after) == arguments(before) or words in CHANGED
 
 
 def without_commands(command):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from assay.commands.run import api
+from assay.core.executor import CaseDir
 from assay.core.records import Procedure
 from assay.measure import batch_size
+from assay.measure.case import HeatEntry, OpenCase
+from assay.measure.result_builder import ResultBuilder
 from tests.backends.opened import case
 
 
@@ -41,15 +44,16 @@ def test_only_the_batch_size_may_be_max():
 @pytest.mark.real("torch")
 def test_a_size_beyond_the_memory_bound_ends_as_out_of_memory(tmp_path):
     asked = case("mnist-mlp:batch_size=4000000,units=1,hidden=1@torch")
+    procedure, case_dir = Procedure(), CaseDir("run/001", tmp_path / "try")
+    builder = ResultBuilder(asked, procedure, case_dir)
+    trial = OpenCase(HeatEntry("try", asked, case_dir), procedure, lambda _: None, builder)
 
-    ending = batch_size._ending_reason(asked, tmp_path / "try", Procedure(), lambda _: None, 2**31)
-
-    assert ending == "out-of-memory"
+    assert batch_size._ending(trial, 2**31) == "out-of-memory"
 
 
 @pytest.mark.real("torch")
 def test_the_result_has_the_size_found_and_tells_the_search(monkeypatch):
-    monkeypatch.setattr(batch_size, "_ending_reason", lambda case, *_: _fits_up_to(40, case))
+    monkeypatch.setattr(batch_size, "_ending", lambda trial, *_: _fits_up_to(40, trial.case))
 
     (result,) = api.run(
         "mnist-mlp:units=4,batch_size=max@torch", procedure=Procedure(samples=1, budget=0.1)
@@ -63,3 +67,19 @@ def test_the_result_has_the_size_found_and_tells_the_search(monkeypatch):
 
 def _fits_up_to(limit, case):
     return "ok" if case.params["batch_size"] <= limit else "out-of-memory"
+
+
+def test_a_trial_is_interrupted_and_its_process_ends(tmp_path, endings):
+    class Interrupted(OpenCase):
+        def open(self):
+            raise KeyboardInterrupt
+
+    asked = case(f"{endings}:fine@python")
+    case_dir = CaseDir("run/001", tmp_path / "try")
+    builder = ResultBuilder(asked, Procedure(), case_dir)
+    trial = Interrupted(HeatEntry("try", asked, case_dir), Procedure(), lambda _: None, builder)
+
+    with pytest.raises(KeyboardInterrupt):
+        batch_size._ending(trial, 0)
+
+    assert (trial.status, trial._worker) == ("interrupted", None)

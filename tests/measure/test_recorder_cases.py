@@ -95,7 +95,7 @@ def test_another_verbs_run_is_refused_at_once(home, endings):
 
 def test_a_result_says_how_its_size_was_found_and_what_was_requested(home, tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text("def work(batch_size=4):\n    return lambda: None\n")
-    monkeypatch.setattr(batch_size, "_ending_reason", lambda case, *_: fits(6, case))
+    monkeypatch.setattr(batch_size, "_ending", lambda trial, *_: fits(6, trial.case))
     cases = plan.expand_cases([f"{tmp_path}/own.py:work:batch_size=max@python"])
 
     made = Plan(cases=cases, procedure=QUICK, evaluation=Evaluation())

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from assay.monitors.machine import MachineMonitor, _throttled
+from assay.monitors.machine import MachineMonitor, _throttled_seconds
 
 
 def write(folder, ticks, swapped=(0, 0)):
@@ -55,4 +55,4 @@ def test_without_the_file_it_is_missing_and_silent(tmp_path):
     ],
 )
 def test_waiting_for_a_quota_is_read_in_both_versions(text, seconds):
-    assert _throttled(text) == seconds
+    assert _throttled_seconds(text) == seconds

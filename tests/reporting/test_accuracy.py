@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.commands.list import index_table, output
+from assay.commands.list.view import index_table, results_output
 from assay.core.findings import SummarizedResult
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.reporting.accuracy import accuracy_table, are_evaluations, status_text
@@ -88,7 +88,7 @@ def test_the_index_shows_what_each_result_is_about():
         reading("net@jax", "skipped"),
     ]
     rows = index_table(readings).rows
-    bare = output(readings).values.rows
+    bare = results_output(readings).values.rows
 
     assert [row[3:5] for row in rows] == [
         ("accuracy", "80 %"),

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from assay.core.errors import UsageError
-from assay.core.findings import Doubt, Quantity, SummarizedResult, Summary
+from assay.core.findings import Doubt, Mismatch, Quantity, SummarizedResult, Summary
 from assay.core.records import Case, Procedure, Result
 from assay.reporting.output.text import table_text
 from assay.reporting.timings import COLUMNS, results_table
@@ -46,6 +46,30 @@ def test_the_fastest_is_named_and_the_others_are_a_share_of_it():
 
     assert column(table, "speed") == ["0.50 x", "1.00 x"]
     assert table.notes[0] == "fastest: net@torch, 2.00 times the next (net@jax)"
+
+
+def test_a_contender_with_wrong_outputs_has_no_rank_and_is_not_the_fastest():
+    readings = [
+        reading(f"net@{name}", rate, id=name)
+        for name, rate in (("native", 400), ("torch", 200), ("jax", 100))
+    ]
+    wrong = Mismatch(
+        workload="net", what="outputs", text="they differ", unfair=True, wrong={"native": 0.25}
+    )
+
+    table = results_table(readings, mismatches=[wrong])
+
+    assert column(table, "speed") == ["outputs differ by 0.25", "1.00 x", "0.50 x"]
+    assert table.notes[0] == "fastest: net@torch, 2.00 times the next (net@jax)"
+
+
+def test_beside_a_contender_with_wrong_outputs_alone_nobody_is_the_fastest():
+    readings = [reading("net@native", 400, id="n"), reading("net@torch", 200, id="t")]
+    wrong = Mismatch(workload="net", what="outputs", text="", unfair=True, wrong={"n": 0.25})
+
+    table = results_table(readings, mismatches=[wrong])
+
+    assert not any("fastest" in note for note in table.notes)
 
 
 def test_two_whose_intervals_overlap_are_told_what_would_decide():

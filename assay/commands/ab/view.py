@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from assay.core.errors import AssayError
 from assay.core.findings import Output, Table
 from assay.core.units import human
+from assay.reporting.python_view import States
 from assay.stats.paired_ratio import Comparison
 
 _WORDS = {
@@ -17,6 +20,7 @@ _WORDS = {
     "same": "same: they differ by less than {minimum:.3g} %",
     "cannot-tell": "cannot-tell: the interval contains both a change and no change",
 }
+_WINNERS = {"faster": "candidate", "slower": "baseline"}
 
 
 def output(comparison: Comparison) -> Output:
@@ -55,6 +59,23 @@ def headline(comparison: Comparison) -> str:
         metric=comparison.metric,
         change=f"{abs(percent):.2f} % {'higher' if percent > 0 else 'lower'}",
     )
+
+
+def states(comparisons: Iterator[Comparison]) -> States[Comparison]:
+    """A comparison for Python: it prints as its table."""
+    return States(comparisons, output, _pairs, faster)
+
+
+def faster(comparison: Comparison) -> str:
+    """The key of the case that is faster."""
+    if comparison.verdict not in _WINNERS:
+        raise AssayError(f"Neither is faster: {headline(comparison)}.")
+    return str(getattr(comparison, _WINNERS[comparison.verdict]))
+
+
+def _pairs(comparison: Comparison) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = msgspec.to_builtins(comparison.pairs)
+    return plain
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:

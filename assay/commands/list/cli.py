@@ -1,15 +1,17 @@
-"""List results, workloads, backends, formats, tasks or benchmarks."""
+"""assay list: runs, results, workloads, backends, formats, tasks or benchmarks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from assay.cli import options, printing
 from assay.cli.command import click_command
 from assay.cli.printing import show_table
+from assay.commands.list import view
 from assay.core.errors import UsageError
-from assay.core.findings import Output, Quantity, SummarizedResult, Table
+from assay.core.findings import Table
 from assay.core.options import (
     Argument,
     BackendFilter,
@@ -22,89 +24,20 @@ from assay.core.options import (
     WorkloadFilter,
 )
 from assay.core.options import Format as FormatFlag
-from assay.core.records import SCHEMA, Query
-from assay.reporting.accuracy import status_text
-from assay.reporting.timings import value
+from assay.core.records import Query
+
+BATCH = 500  # results that one query names
 
 if TYPE_CHECKING:
     from assay.core.contracts import Backend, Workload
     from assay.core.formats import Format
 
 
-MAIN = ("step_time", "accuracy")  # what a result is about, if it has one of these
-SECONDARY = {"open_time", "first_step", "total_time"}  # of every result, whatever it is about
-
-
-def output(readings: Sequence[SummarizedResult], more: int = 0) -> Output:
-    """`more`: number of matching results that are not shown."""
-    rows = [_plain(reading) for reading in readings]
-    columns = ("id", "started", "case", "metric", "value", "unit", "status", "label")
-    return Output(
-        tables=(index_table(readings, more),),
-        document={"schema": SCHEMA, "kind": "table", "rows": rows, "more": more},
-        values=Table(
-            columns=columns,
-            rows=tuple(tuple(_text(row[column]) for column in columns) for row in rows),
-        ),
-    )
-
-
-def index_table(readings: Sequence[SummarizedResult], more: int = 0) -> Table:
-    """One row per result, with its main metric."""
-    return Table(
-        columns=("id", "started", "case", "metric", "value", "status", "label"),
-        rows=tuple(
-            (
-                r.result.id,
-                r.result.started[:19].replace("T", " "),
-                r.result.case.key,
-                *_main_text(r),
-                status_text(r),
-                r.result.label,
-            )
-            for r in readings
-        ),
-        numeric=frozenset({"value"}),
-        notes=(f"{more} older ones are not shown; --limit 0 shows all",) if more else (),
-        spare=("started", "label", "metric"),
-    )
-
-
-def _main(reading: SummarizedResult) -> tuple[str, Quantity | None]:
-    """The first of MAIN, else the first that a command or benchmark reported."""
-    quantities, reported = reading.summary.quantities, reading.result.reported_metrics
-    others = (name for name in quantities if name not in SECONDARY or name in reported)
-    name = next((name for name in MAIN if name in quantities), next(others, ""))
-    return name, quantities.get(name)
-
-
-def _main_text(reading: SummarizedResult) -> tuple[str, str]:
-    name, quantity = _main(reading)
-    return name.replace("_", " "), value(quantity)
-
-
-def _plain(reading: SummarizedResult) -> dict[str, str | float | None]:
-    name, quantity = _main(reading)
-    result = reading.result
-    return {
-        "id": result.id,
-        "started": result.started[:19].replace("T", " "),
-        "case": result.case.key,
-        "metric": name,
-        "value": quantity.value if quantity else None,
-        "unit": quantity.unit if quantity else "",
-        "status": status_text(reading),
-        "label": result.label,
-    }
-
-
-def _text(value: str | float | None) -> str:
-    return "" if value is None else value if isinstance(value, str) else repr(value)
-
-
 @click_command(
     epilog="""\b
 Examples:
+  assay list                                 runs: what was measured, and its verdict
+  assay list --since 2026-11-01 --limit 20
   assay list workloads
   assay list results --label nightly --limit 20 --format json
   assay list tasks --file tasks.toml
@@ -112,9 +45,10 @@ Examples:
 )
 def command(
     what: Annotated[
-        Literal["workloads", "backends", "formats", "results", "tasks", "benchmarks"], Argument()
-    ],
-    packages: Annotated[tuple[str, ...], Argument("[PACKAGE…]")],
+        Literal["runs", "results", "workloads", "backends", "formats", "tasks", "benchmarks"],
+        Argument(),
+    ] = "runs",
+    packages: Annotated[tuple[str, ...], Argument("[PACKAGE…]")] = (),
     *,
     workload: WorkloadFilter = "",
     backend: BackendFilter = "",
@@ -130,10 +64,15 @@ def command(
     python: Annotated[str, Flag("Virtual environment to look for benchmarks in.")] = "",
     tags: Tags = None,
     limit: Annotated[int, Flag("Show only the newest N; 0 shows all.", min=0)] = 50,
+    all: Annotated[
+        bool, Flag("With results: those of an ab, race or bisect too, of which each is a process.")
+    ] = False,
     store: StoreUrl = None,
     format: FormatFlag = "text",
 ) -> int:
-    """List workloads, backends, file formats, results or tasks; or the benchmarks of PACKAGE…"""
+    """List runs with their verdicts, or results, workloads, backends, file formats, tasks, or the
+    benchmarks of PACKAGE…
+    """
     if (what == "benchmarks") != bool(packages):
         raise UsageError(
             f"{what} were given with {' '.join(packages) or 'no package'}.",
@@ -143,7 +82,7 @@ def command(
         return _benchmarks(packages, python, format)
     if what == "tasks":
         return _tasks(file, format)
-    if what == "results":
+    if what in ("runs", "results"):
         query = Query(
             workload=workload,
             backend=backend,
@@ -154,15 +93,48 @@ def command(
             machine=machine,
             tags=tags or {},
         )
-        return _results(query, limit, store, format)
+        show_stored = _runs if what == "runs" else _all_results if all else _results
+        return show_stored(query, limit, store, format)
     return _print_plugins(what, format)
 
 
+def _runs(query: Query, limit: int, store: StoreUrl, format: str) -> int:
+    from assay.commands.list.api import list_runs
+    from assay.core.registry import open_store
+
+    with closing(open_store(store)) as opened:
+        lines, more = list_runs(opened, query, limit)
+        options.print_message(*dict.fromkeys(opened.problems))
+    printing.show(view.runs_output(lines, more), format)
+    return 0
+
+
 def _results(query: Query, limit: int, store: StoreUrl, format: str) -> int:
-    from assay.stores import read  # the other lists need no store
+    """Without the processes of an ab, race or bisect."""
+    from assay.commands.list.api import is_part_of_comparison
+    from assay.core.registry import open_store
+    from assay.stores.read import summarize_results
+
+    with closing(open_store(store)) as opened:
+        entries = opened.entries(query)
+        ids = [entry.id for entry in entries if not is_part_of_comparison(entry)]
+        newest = ids[-limit:] if limit else ids
+        readings = [
+            reading
+            for first in range(0, len(newest), BATCH)
+            for reading in summarize_results(opened, Query(ids=newest[first : first + BATCH]))
+        ]
+        options.print_message(*dict.fromkeys(opened.problems))
+    shown = view.results_output(readings, len(ids) - len(newest), len(entries) - len(ids))
+    printing.show(shown, format)
+    return 0
+
+
+def _all_results(query: Query, limit: int, store: StoreUrl, format: str) -> int:
+    from assay.stores import read
 
     newest = read.read_newest(query, limit, store, lambda line: options.print_message(line))
-    printing.show(output(newest.readings, newest.more), format)
+    printing.show(view.results_output(newest.readings, newest.more), format)
     return 0
 
 
