@@ -11,7 +11,6 @@ from assay.cli.finish import show_when_done, status
 from assay.cli.progress import ProgressLine
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.findings import RunResults
 from assay.core.options import (
     Argument,
     BackendOptions,
@@ -35,6 +34,7 @@ from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
 from assay.measure.plan import prepare_for_evaluation
 from assay.measure.recorder import resume_cases, run_cases
+from assay.reporting.python_view import RunResults
 
 
 @accept_old_keywords(home="store")
@@ -48,7 +48,7 @@ def evaluate(
             "FILE",
         ),
     ] = "",
-    split: Annotated[str, Flag("Pictures to evaluate on: test or tune.")] = "test",
+    split: Annotated[str, Flag("Images to evaluate on: test or tune.")] = "test",
     first: Annotated[int, Flag("Evaluate only the first N images.", "N")] = 0,
     expected: Annotated[
         float, Flag("Fail unless this accuracy is reached.", "%", flags="--expect")
@@ -159,7 +159,7 @@ def command(
     cases: Annotated[tuple[str, ...], Argument("NAME[@BACKEND,…]…", complete="cases")],
     keywords: Keywords,
     *,
-    batch_size: Annotated[str, Flag("Pictures per batch.", "N")] = "",
+    batch_size: Annotated[str, Flag("Images per batch.", "N")] = "",
     params: dict[str, list[str]],
     resume: Annotated[
         str, Flag("Continue an interrupted evaluation.", "RUN", complete="runs")

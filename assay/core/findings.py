@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -116,13 +116,3 @@ class Mismatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """`named`: prefixed with the workload."""
         text = f"{self.workload}: {self.text}" if named else self.text
         return f"UNFAIR: {text}" if self.unfair else text
-
-
-class RunResults(Iterator[Result]):
-    """Iterator of results; `readings` has their summaries too."""
-
-    def __init__(self, readings: Iterator[SummarizedResult]) -> None:
-        self.readings = readings
-
-    def __next__(self) -> Result:
-        return next(self.readings).result

@@ -52,7 +52,7 @@ def arguments(params: Mapping[str, Value], defaults: Mapping[str, Value]) -> dic
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One workload on one backend. `plan` completes it: every parameter, every option.
 
-    Numbers that are not finite become text (`spelled`), as in the documents: so nan equals nan, and
+    Numbers that are not finite become text, as in the documents: so nan equals nan, and
     a case is the same before and after it was stored. `arguments` turns them back.
     """
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from assay.core.errors import AssayError
 from assay.core.findings import Output, Table
 from assay.core.units import difference, human, percent_change, span
+from assay.reporting.python_view import States
 from assay.stats.paired_ratio import Comparison
 from assay.stats.sequential import LEVEL_NOTE
 
@@ -18,6 +21,7 @@ _WORDS = {
     "same": "same: they differ by less than {minimum:.3g} %",
     "cannot-tell": "cannot-tell: the interval contains both a change and no change",
 }
+_WINNERS = {"faster": "candidate", "slower": "baseline"}
 
 
 def output(comparison: Comparison) -> Output:
@@ -65,6 +69,23 @@ def progress_line(comparison: Comparison) -> str:
     interval = span(ratio.low, ratio.high, percent_change)
     verdict = comparison.verdict if decided else "undecided"
     return f"pair {ratio.n}: {percent_change(ratio.value)} ({interval}), {verdict}"
+
+
+def states(comparisons: Iterator[Comparison]) -> States[Comparison]:
+    """A comparison for Python: it prints as its table."""
+    return States(comparisons, output, _pairs, faster)
+
+
+def faster(comparison: Comparison) -> str:
+    """The key of the case that is faster."""
+    if comparison.verdict not in _WINNERS:
+        raise AssayError(f"Neither is faster: {headline(comparison)}.")
+    return str(getattr(comparison, _WINNERS[comparison.verdict]))
+
+
+def _pairs(comparison: Comparison) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = msgspec.to_builtins(comparison.pairs)
+    return plain
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import msgspec
 from assay.core.findings import Output, Table
 from assay.core.units import human, plural, span
 from assay.native.tuner.records import TunedPoint, Tuning
-from assay.reporting.figure import COLORS, new_figure
+from assay.reporting.figure import COLORS, new_figure, save_figure
 from assay.reporting.output.text import table_text
 
 HEIGHT, WIDTH = 10, 60
@@ -92,7 +92,7 @@ def figure(tuning: Tuning, path: Path) -> None:
     axis.set_ylabel("accuracy on test images (%)")
     axis.set_title(f"{tuning.model}, batch {tuning.batch}", loc="left")
     axis.legend(frameon=False)
-    canvas.savefig(path)
+    save_figure(canvas, path)
 
 
 def _row(point: TunedPoint, tuning: Tuning) -> tuple[str, ...]:
