@@ -160,7 +160,7 @@ def command(
     cases: Annotated[tuple[str, ...], Argument("NAME[@BACKEND,…]…", complete="cases")],
     keywords: Keywords,
     *,
-    batch_size: Annotated[str, Flag("Pictures per batch.", "N")] = "",
+    batch_size: Annotated[str, Flag("Images per batch.", "N")] = "",
     params: dict[str, list[str]],
     resume: Annotated[
         str, Flag("Continue an interrupted evaluation.", "RUN", complete="runs")

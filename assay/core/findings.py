@@ -10,7 +10,7 @@ import msgspec
 from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Result
 
 # Version of the analysis: summaries of other versions are computed again.
-ANALYSIS_VERSION = 10
+ANALYSIS_VERSION = 11
 
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):

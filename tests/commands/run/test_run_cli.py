@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from assay import readings
+from assay import read_results
 from assay.core.records import Procedure
 from tests.datasets.making import SAMPLE
 
@@ -25,7 +25,7 @@ def test_the_flags_of_the_procedure_are_kept_with_the_result(assay, endings):
     flags = ("--budget", "200ms", "--target", "5%", "--timeout", "1m", "--processes", "2")
     assay("run", f"{endings}:fine@python", *flags, *QUICK)
 
-    assert readings()[0].result.procedure == Procedure(
+    assert read_results()[0].result.procedure == Procedure(
         budget=0.2, target=0.05, timeout=60.0, processes=2, samples=3, steps_per_sample=1
     )
 
