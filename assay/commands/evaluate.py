@@ -35,7 +35,7 @@ from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
 from assay.measure.plan import prepare_for_evaluation
 from assay.measure.recorder import resume_cases, run_cases
-from assay.reporting.python_view import RunResults
+from assay.measure.run_results import RunResults
 
 
 @accept_old_keywords(home="store")

@@ -29,7 +29,7 @@ from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Procedure
 
 if TYPE_CHECKING:
-    from assay.reporting.python_view import RunResults
+    from assay.measure.run_results import RunResults
 
 
 @accept_old_keywords(home="store")
@@ -207,7 +207,7 @@ def run(
     from assay.measure.plan import make_plan
     from assay.measure.recorder import run_cases
     from assay.measure.remote import executor
-    from assay.reporting.python_view import RunResults
+    from assay.measure.run_results import RunResults
 
     _check_model(model, on)
     machines = executor(on, need)
@@ -247,7 +247,7 @@ def resume(
     """Measure the missing cases of an interrupted run, here or on a cluster."""
     from assay.measure.recorder import resume_cases
     from assay.measure.remote import executor
-    from assay.reporting.python_view import RunResults
+    from assay.measure.run_results import RunResults
 
     return RunResults(resume_cases(run, "run", store, progress, executor(on, need)))
 
