@@ -76,7 +76,7 @@ $(VENV)/.dist: constraints.txt Makefile | $(BIN)/pip
 $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh | $(BIN)/pip
 	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium qemu-x86_64=qemu-user buildah "mmdebstrap=mmdebstrap debian-archive-keyring" pg_ctlcluster=postgresql ip=iproute2
 	$(INSTALL) torch
-	$(INSTALL) -e '.[jax,tensorflow,torch,flax,live,hf,torchvision,timm,onnxruntime,openvino,native,data,plot,web,parquet,postgresql,cluster,bigquery,cloud,gcs,s3,dev]'
+	$(INSTALL) -e '.[jax,tensorflow,torch,flax,live,hf,torchvision,timm,onnxruntime,openvino,native,data,plot,web,parquet,pandas,postgresql,cluster,bigquery,cloud,gcs,s3,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run $(VENV)/.check
 

@@ -1,7 +1,11 @@
 """The tables of the change-point detector: how high do scores get in series without a change?
 
-    python benchmarks/changepoint_levels.py step [SERIES [PROCESSES]]   of analysis/shift_levels
-    python benchmarks/changepoint_levels.py steps [SERIES [PROCESSES]]  of analysis/partitions
+    python benchmarks/changepoint_levels.py step [SERIES [PROCESSES]]   of stats/changepoints
+    python benchmarks/changepoint_levels.py steps [SERIES [PROCESSES]]  of stats/segmentation
+    python benchmarks/changepoint_levels.py large [SERIES [PROCESSES]]  of stats/large_steps
+
+`large` prints, for each noise and length, the share of series without a change that have steps of
+some ratios and more. For the others:
 
 For each length and each correlation of neighbours so many series are simulated; of their quantiles
 the highest over the correlations is told, a line for each length.
@@ -12,13 +16,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from changepoints import Array, correlated
+from changepoints import NOISES, Array, correlated
 
 from assay.stats import changepoints, segmentation
 from assay.stats.changepoints import LENGTHS, P_VALUES
+from assay.stats.large_steps import large_steps, smallest_ratio
 
 AT_ONCE = 40_000  # numbers of the series fitted together
 
@@ -86,6 +92,39 @@ def steps(series: int = 20_000, processes: int = 1) -> None:
             print(length, *map(tuple, rows), flush=True)
 
 
+NOISES_OF_LARGE: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
+    **NOISES,
+    "AR(1) 0.7": partial(correlated, phi=0.7),
+    "t3": lambda rng, count, length: rng.standard_t(3, (count, length)),
+    "t2": lambda rng, count, length: rng.standard_t(2, (count, length)),
+    "Cauchy": lambda rng, count, length: rng.standard_t(1, (count, length)),
+    "70/30, 30 sigma": lambda rng, count, length: (
+        30.0 * (rng.random((count, length)) < 0.3) + rng.standard_normal((count, length))
+    ),
+}
+RATIOS = (5, 7, 10, 14, 20, 28)
+
+
+def large_ratio(values: Array) -> float:
+    """Of the smallest of the most steps that large_steps takes, whatever their size."""
+    nothing = np.zeros(len(values))
+    places = large_steps(0.005 * values, nothing, large=RATIOS[0])
+    edges = [0, *places, len(values)]
+    return smallest_ratio(0.005 * values, nothing, edges) if places else 0.0
+
+
+def large(series: int = 10_000, processes: int = 1) -> None:
+    print(" " * 24, *(f"{ratio:7}" for ratio in RATIOS))
+    with ProcessPoolExecutor(processes) as pool:
+        for name, noise in NOISES_OF_LARGE.items():
+            for length in (9, 12, 20, 50, 100):
+                rng = np.random.default_rng([24, length])
+                rows = noise(rng, series, length)
+                ratios = np.array(list(pool.map(large_ratio, rows, chunksize=100)))
+                shares = [f"{np.mean(ratios >= ratio):7.4f}" for ratio in RATIOS]
+                print(f"{name:16} n = {length:3}", *shares, flush=True)
+
+
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
-    {"step": step, "steps": steps}[what](*map(int, rest))
+    {"step": step, "steps": steps, "large": large}[what](*map(int, rest))

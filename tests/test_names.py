@@ -33,7 +33,7 @@ CONTRACT = {"unsummarized", "taken", "trusted"}  # members of a store and of a p
 # top folder → number of names of each kind; lower a number when names are replaced, never raise it
 BASELINE: dict[str, dict[str, int]] = {
     "commands": {"variable": 1},  # CheckReport.found, which is stored
-    "native": {"function": 7, "variable": 22},
+    "native": {"function": 3},
     "platforms": {"variable": 1},  # Machine.made, which is printed as JSON
     "stats": {"constant": 1, "variable": 3},
 }
@@ -42,6 +42,7 @@ SLACK = 25  # names that may be replaced before BASELINE has to follow
 WORDS = {
     r"pictures?": "image",
     r"whole numbers?": "integer",
+    r"letters of": "characters of",
     r"lacking": "missing",
     r"unlike": "different",
     r"verbs?": "command",
@@ -49,11 +50,11 @@ WORDS = {
     r"makings?": "implementation",
     r"foretold": "predicted",
     r"resembles? each other": "is correlated",
-    r"carried out": "run",
+    r"carr(y|ied) out": "run",
     r"taken down": "converted",
     r"gone on with": "resumed",
 }
-PATTERN = re.compile(rf"\b({'|'.join(WORDS)})\b")
+PATTERN = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, str]]:

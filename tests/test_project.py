@@ -1,4 +1,4 @@
-"""The project's own papers are true: docs, changelog, public names, extras."""
+"""Docs, changelog, public names and extras agree with the code."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pytest
 
 import assay
 from assay.cli import main
+from assay.native.passes.pipeline import PASSES
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
+CODE = ("assay", "tests", "benchmarks", "tools", "foreign")
 
 
 def loaded(path: str):
@@ -151,3 +153,26 @@ def test_contributing_names_files_and_constants_that_exist():
         for name, path in constants
         if not re.search(rf"^{name}\b", (ROOT / path).read_text(), re.MULTILINE)
     }
+
+
+def test_design_pages_name_files_that_exist():
+    files = {str(file.relative_to(ROOT)) for top in CODE for file in (ROOT / top).rglob("*")}
+    named = {
+        (page.name, name)
+        for page in (ROOT / "docs/design").glob("*.md")
+        for name in re.findall(r"`((?:\w+/)+\w+\.(?:py|[ch]pp))`", page.read_text())
+        if name.isascii() and "NAME" not in name
+    }
+
+    assert len(named) > 30
+    assert not {
+        (page, name) for page, name in named if not any(f"/{f}".endswith(f"/{name}") for f in files)
+    }
+
+
+def test_the_page_on_the_compiler_lists_the_passes_in_their_order():
+    text = (ROOT / "docs/native.md").read_text()
+    rows = text.partition("| pass |")[2].partition("\n\n")[0]
+
+    passes = dict.fromkeys(run_pass.__name__ for run_pass in PASSES)
+    assert re.findall(r"^\| `(\w+)`", rows, re.MULTILINE) == list(passes)

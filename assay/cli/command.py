@@ -1,7 +1,7 @@
 """A click command from a function: its options are the parameters that a `Flag` annotates.
 
-They are those of a public function, which is their one declaration, and those of the function that
-only a terminal calls.
+Options are declared once, by the public function; options that only the command line has are
+declared by the function that click calls.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Read = Callable[[Any, str], object]
 
 
 class DeclaredOption(NamedTuple):
-    """A parameter of a function that the command line has too."""
+    """A parameter of a function that is an option or argument of the command line."""
 
     name: str
     kind: Any  # its type
@@ -54,12 +54,12 @@ def click_command(
     separator: str = "-",
     **settings: Any,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
-    """A command with the options of public functions or records, and of the function below.
+    """Decorator: a command with the options of public functions or records, and of its function.
 
-    The function below takes the options of `apis` in its parameter that is annotated `Keywords`.
-    Another parameter of it that is named like an option of `apis` gets that option too; those in
-    `without` are passed in no other way. `separator` is that of words in a flag: `_` in older
-    tools. `settings` are those of `click.command`.
+    The decorated function gets the options of `apis` in its parameter annotated `Keywords`. A
+    parameter with the name of an option of `apis` gets that option too; options in `without` are
+    passed only this way. `separator` joins the words of a flag: `_` in older tools. `settings` are
+    those of `click.command`.
     """
 
     def decorate(run: Callable[..., int | None]) -> click.Command:

@@ -1,4 +1,4 @@
-"""Tab completion: what may stand at the end of an unfinished line. It loads no numpy."""
+"""Tab completion of command lines, without loading numpy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[Com
 
 
 class NumpyLater(ModuleType):
-    """Stands for numpy until something of it is used."""
+    """Placeholder for numpy, which loads it on first use."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get("numpy") is self:
@@ -37,7 +37,7 @@ def load_numpy_later() -> None:
 
 
 def _words(find: Callable[[click.Context, str], Iterable[str]]) -> Completer:
-    """What is found as click wants it; a mistake earlier in the line offers nothing."""
+    """Convert matches to click's items; an error earlier in the line gives no completions."""
 
     @wraps(find)
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -70,7 +70,7 @@ def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
 
 @_words
 def backends(_: click.Context, incomplete: str) -> Iterable[str]:
-    """One, or several by commas."""
+    """One backend, or several separated by commas."""
     from assay.core.registry import names
 
     before, comma, prefix = incomplete.rpartition(",")
@@ -79,7 +79,7 @@ def backends(_: click.Context, incomplete: str) -> Iterable[str]:
 
 @_words
 def runs(ctx: click.Context, incomplete: str) -> Iterable[str]:
-    """`last`, and the newest runs; behind a slash their results."""
+    """`last` and the newest runs; after a slash, their results."""
     folder = settings.runs(ctx.params.get("store", ctx.params.get("home")))
     run, slash, _ = incomplete.partition("/")
     place = folder / run if slash else folder
@@ -113,7 +113,7 @@ def file_formats(_: click.Context, incomplete: str) -> Iterable[str]:
 
 
 def values(option: str) -> Completer:
-    """Those that any backend has for an option; several by commas."""
+    """Values of an option of any backend; several separated by commas."""
 
     @_words
     def complete(_: click.Context, incomplete: str) -> Iterable[str]:
@@ -132,7 +132,7 @@ def values(option: str) -> Completer:
 
 
 def _kind(word: str) -> str:
-    """As click calls it: the shell itself completes files."""
+    """Kind of a completion for click: the shell itself completes files."""
     return "file" if word.startswith((".", "/", "~")) else "plain"
 
 
@@ -145,7 +145,7 @@ def _supporting_backends(workload: str) -> Iterable[str]:
 
 
 def _split_at(ctx: click.Context, incomplete: str) -> tuple[str, bool, str]:
-    """Workload, whether an @ follows, and the beginning of the backend."""
+    """Workload, whether an @ follows, and the prefix of the backend."""
     if _bash_broke(ctx, incomplete):
         *_, workload = [word for word in _typed_arguments(ctx) if word != "@"] or [""]
         return workload, True, incomplete.removeprefix("@")

@@ -1,4 +1,4 @@
-"""What commands that measure leave behind: results as they come, their table, their exit status."""
+"""End of a command that measures: table of results, exit status, uploads and signals."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ def show_when_done(
     columns: Sequence[str] = (),
     strict: bool = False,
 ) -> Iterator[list[SummarizedResult]]:
-    """Takes the results of a command as they come, and shows their table at the end, also when the
-    command was cut short. A context: nothing of it is on the stack while a case is measured."""
+    """Collect the results of a command and show their table at the end, also after an interrupt.
+
+    It is a context manager, so that it is not on the stack while a case is measured.
+    """
     handle_signals()
     readings: list[SummarizedResult] = []
     unfair: list[str] = []
@@ -57,7 +59,7 @@ def show_when_done(
 
 
 def unfair_sentences(readings: Sequence[SummarizedResult]) -> list[str]:
-    """What --strict refuses, one sentence each."""
+    """One sentence per difference that --strict refuses."""
     mismatches = fairness(reading.result for reading in readings)
     return [
         f"refused: {mismatch.workload}: {mismatch.text}."
@@ -80,14 +82,14 @@ def status_of(results: Iterable[Result]) -> int:
 
 
 def print_logs(results: Iterable[Result], runs: Path) -> None:
-    """Where to read what those printed that did not end well."""
+    """Print the paths of the logs of failed cases."""
     for result in results:
         if result.status in FAILED_STATUSES:
             options.print_message(f"what it printed: {runs / result.id / 'worker.log'}")
 
 
 def print_uploads(run: str, store: settings.Home) -> None:
-    """Where the settings send every run by itself; nothing of that can lose the run."""
+    """Upload the run if the settings say so; an error is printed, and the run stays stored."""
     if not (settings.home(store) / settings.SINKS).is_file():
         return
     from assay.platforms.sinks import upload
@@ -101,7 +103,7 @@ def print_uploads(run: str, store: settings.Home) -> None:
 
 
 def print_saved(run: str, resume: str = "") -> None:
-    """How to see it again, or, where it was cut short, the command that goes on with it."""
+    """Print the command that shows the run or, if it was interrupted, the one that resumes it."""
     if resume:
         options.print_message(f"kept as {run}; to go on: assay {resume} --resume {run}")
     else:
@@ -111,7 +113,7 @@ def print_saved(run: str, resume: str = "") -> None:
 def _show(
     readings: list[SummarizedResult], form: str, command: str, runs: Path, columns: Sequence[str]
 ) -> None:
-    """The table of what was measured; none without a format."""
+    """Print the table of results; none without a format."""
     measured = [reading.result for reading in readings]
     if form:
         printing.show(results.output(readings, fairness(measured), columns), form)
@@ -122,11 +124,11 @@ def _show(
 
 def output(uploads: Uploads) -> Output:
     waiting = sum(not upload.arrived for upload in uploads.uploads)
-    note = f"{waiting} did not arrive; to try again: assay upload --pending" if waiting else ""
+    note = f"{waiting} not uploaded; to try again: assay upload --pending" if waiting else ""
     return Output(
         tables=(
             Table(
-                columns=("sink", "place", "what became of it"),
+                columns=("sink", "place", "outcome"),
                 rows=tuple((upload.sink, upload.place, upload.text) for upload in uploads.uploads),
                 notes=(note,) if note else (),
             ),
@@ -136,19 +138,18 @@ def output(uploads: Uploads) -> Output:
 
 
 def upload_lines(uploads: Uploads) -> list[str]:
-    """For a run that has uploaded by itself."""
+    """Lines about the uploads of a run."""
     return [upload.line for upload in uploads.uploads]
 
 
 A = TypeVar("A")
 
 
-PATIENCE = 3.0  # seconds after an interrupt in which more of them say nothing new
+PATIENCE = 3.0  # seconds after an interrupt in which further ones are ignored
 
 
 def handle_signals() -> None:
-    """A lost terminal or a polite kill is an interrupt like any: nothing is lost by it, nor by a
-    second one that comes while the first is being obeyed."""
+    """Treat SIGHUP and SIGTERM as interrupts, and ignore a second interrupt during cleanup."""
     if threading.current_thread() is threading.main_thread():
         interrupt = _Interrupt()
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -158,7 +159,7 @@ def handle_signals() -> None:
 
 
 def show_last(items: Iterator[A], show: Callable[[A], None]) -> A:
-    """The last of what grows, shown in any case."""
+    """The last item, which is shown also after an error or interrupt."""
     handle_signals()
     seen: list[A] = []
     try:
@@ -170,7 +171,7 @@ def show_last(items: Iterator[A], show: Callable[[A], None]) -> A:
 
 
 class _Interrupt:
-    """Raises, and then lets what it interrupted be put away before it raises again."""
+    """Signal handler that raises KeyboardInterrupt, but not again while the program cleans up."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The command line: one short file a command, loaded when it is called."""
+"""The command line: each command is a module that is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def load(name: str) -> ModuleType:
 
 
 class CommandGroup(click.Group):
-    """Commands by name, imported only when asked for; help shows them by group."""
+    """Commands by name, imported when used; help lists them by group."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -225,7 +225,7 @@ def assay(store: str | None) -> None:
 
 
 def main() -> None:
-    """The entry point. Catches a user's mistakes here, and nowhere else."""
+    """The entry point, and the only place that catches an AssayError."""
     from assay.cli.stdio import safe_stdio
 
     with safe_stdio() as problem:
@@ -256,11 +256,11 @@ def _status() -> object:
 
 
 def _check_here() -> None:
-    """A folder that was deleted under us has no path, which all that is asked for would need; and
-    words that are no text could be neither stored nor sent to a worker."""
+    """Raise if the current folder was deleted, or if an argument is not UTF-8, which could neither
+    be stored nor sent to a worker."""
     for word in sys.argv:
         if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
-            raise UsageError(f"'{word}' is not UTF-8 text.", hint="Name it in letters.")
+            raise UsageError(f"'{word}' is not UTF-8 text.", hint="Use UTF-8 characters.")
     try:
         os.getcwd()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How the texts of options are read, and messages on standard error."""
+"""Parsers of option values, and messages on standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def completer(name: str) -> Completer | None:
-    """A function of cli/complete.py by its name, or `values:precision` of what makes one."""
+    """A function of cli/complete.py by its name, or by `values:OPTION`."""
     if not name:
         return None
 
@@ -43,7 +43,7 @@ _PIECES = re.compile(r"'([^']*)'|([^,]+)")
 
 
 def to_bool(value: str, name: str) -> bool:
-    """What scripts write for yes and no; an older tool took any text for yes."""
+    """Boolean from a script's text; an older tool took any text as true."""
     text = value.strip().lower()
     if text not in _TRUTHS:
         raise UsageError(
@@ -74,17 +74,17 @@ def values(text: str) -> list[str]:
 
 
 def several(texts: Sequence[str]) -> list[str]:
-    """The values of a flag that may be repeated, and hold several by commas."""
+    """Values of a flag that may be repeated and may contain several, separated by commas."""
     return [value for text in texts for value in values(text)]
 
 
 def axes(pairs: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names with the values of a sweep each."""
+    """Names, each with the values of its sweep."""
     return {name: values(text) for name, text in pairs.items()}
 
 
 def print_message(*lines: str) -> None:
-    """To standard error: what is not a result."""
+    """Print to standard error, which has everything that is not a result."""
     for line in lines:
         click.echo(plain(line), err=True)
 

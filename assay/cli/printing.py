@@ -1,4 +1,4 @@
-"""What a command shows, to standard output, in the format that was chosen."""
+"""Print the output of a command to standard output in the chosen format."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def show(output: Output, form: str, in_file: int = 0) -> None:
 
 
 def put(*lines: str) -> None:
-    """Lines for standard output that are no table: names, paths."""
+    """Print lines that are no table, such as names and paths."""
     for line in lines:
         click.echo(plain(line))
 
 
 def put_document(document: object, indent: int = 2) -> None:
-    """A document of an older tool, as JSON."""
+    """Print a document of an older tool as JSON."""
     click.echo(codec.encode(document, indent=indent))
 
 
@@ -42,7 +42,7 @@ def show_table(table: Table, form: str, in_file: int = 0) -> None:
 
 
 def _terminal_width() -> int:
-    """0 where the output is no terminal: a file has room."""
+    """Columns of the terminal; 0 for a file, which has no limit."""
     if not sys.stdout.isatty():
         return 0
     import shutil

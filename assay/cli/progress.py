@@ -1,4 +1,4 @@
-"""The live line: what is measured now, what it looks like, how long all of it takes."""
+"""Progress line: current case, estimate so far, and remaining time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from assay.reporting.output.text import cut
 from assay.reporting.terminal import plain
 
 _PHASES = {"open": "opening", "first": "first step", "warmup": "warming up"}
-_WIDTH = 10  # letters of the bar
-_NAME = 16  # letters of a case that are shown at the least
+_WIDTH = 10  # characters of the bar
+_NAME = 16  # minimum number of characters of a case's name
 
 
 class ProgressLine:
-    """One line that is written over on a terminal; elsewhere a plain line per phase and case."""
+    """One line that is overwritten on a terminal; elsewhere one line per phase and case."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._live = sys.stderr.isatty()
@@ -48,18 +48,18 @@ class ProgressLine:
         write_over(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
     def clear(self) -> None:
-        """Nothing of the live line is left behind what comes next."""
+        """Erase the line before other output."""
         if self._live and self._shown:
             write_over("\r\033[K")
 
     def _fitting(self, progress: Progress, width: int) -> str:
-        """Where there is little room, the name is cut: how far it is tells more."""
+        """The line within `width`; the name is cut first."""
         before, after = _which(progress), f"  {_progress_text(progress)}{self._whole(progress)}"
         room = max(_NAME, width - len(before) - len(after))
         return f"{before}{cut(_name(progress), room)}{after}"[:width]
 
     def _whole(self, progress: Progress) -> str:
-        """Cases behind and before us as a bar, and how long they will take at this pace."""
+        """A bar of finished and remaining cases, with an estimate of the remaining time."""
         if progress.count < 2:
             return ""
         full = _WIDTH * self._ended // progress.count
@@ -71,14 +71,14 @@ class ProgressLine:
 
 
 def write_over(text: str) -> None:
-    """To standard error as it is, for lines that are written over."""
+    """Write to standard error without an added line break."""
     with contextlib.suppress(OSError):  # the terminal may be gone; the work is not
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
 def _which(progress: Progress) -> str:
-    """`[2/6] `, of several processes of a case `[2/6, process 3/5] `, and where."""
+    """`[2/6] ` or, with several processes per case, `[2/6, process 3/5] `, and the node."""
     parts = [f"{progress.number}/{progress.count}"] if progress.count > 1 else []
     if progress.processes > 1:
         parts.append(f"process {progress.process}/{progress.processes}")
@@ -92,7 +92,7 @@ def _name(progress: Progress) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A user's words, in a line that is ours."""
+    """Text of a user without line breaks or control characters."""
     return plain(text).replace("\n", " ")
 
 

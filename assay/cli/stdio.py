@@ -1,4 +1,4 @@
-"""Standard output and error that cannot break a measurement: closed, full, gone or not Unicode."""
+"""Make stdout/stderr writes never raise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-# What tables and bars are drawn with, where the terminal knows no better.
+# Replacements for characters of tables and bars that an encoding does not have.
 _ASCII_FALLBACKS = {
     "─": "-",
     "–": "-",
@@ -24,14 +24,14 @@ _ASCII_FALLBACKS = {
 
 
 class Problem:
-    """Why standard output could not be written, in words; "": it could, or nobody reads on."""
+    """Why standard output could not be written; "": no error, or its reader closed it."""
 
     text = ""
 
 
 @contextmanager
 def safe_stdio() -> Iterator[Problem]:
-    """Both streams, for as long as a command runs. A reader that has gone is no problem."""
+    """Wrap both streams while a command runs. A closed pipe is not a problem."""
     for number in (0, 1, 2):
         _occupy_descriptor(number)
     before, problem = (sys.stdout, sys.stderr), Problem()
@@ -54,7 +54,7 @@ def safe_stdio() -> Iterator[Problem]:
 
 
 def _occupy_descriptor(number: int) -> None:
-    """A closed descriptor is taken, so that no file of ours gets its number and what is printed."""
+    """Open /dev/null for a closed descriptor, so that no file gets its number and the output."""
     try:
         os.fstat(number)
     except OSError:
@@ -78,7 +78,7 @@ def _wrap_stream(stream: TextIO | None, number: int, problem: Problem) -> io.Tex
 
 
 class _Descriptor(io.FileIO):
-    """Takes everything; remembers what did not arrive."""
+    """Accepts all writes and records the last error."""
 
     def __init__(self, number: int, problem: Problem) -> None:
         super().__init__(number, "w", closefd=False)
@@ -88,20 +88,20 @@ class _Descriptor(io.FileIO):
         try:
             return super().write(data)  # type: ignore[arg-type]
         except BrokenPipeError:
-            pass  # the reader, say head, has seen enough
+            pass  # a reader such as head has closed the pipe
         except OSError as error:
             self._problem.text = error.strerror or str(error)
         return len(memoryview(data).cast("B"))  # type: ignore[arg-type]
 
 
 def _encode_fallback(error: UnicodeError) -> tuple[str, int]:
-    """Letters the encoding lacks: plainer ones, or as JSON and Python spell them."""
+    """Replacement for characters that the encoding lacks: ASCII, or a JSON escape."""
     assert isinstance(error, UnicodeEncodeError)
-    letters = error.object[error.start : error.end]
-    return "".join(_ASCII_FALLBACKS.get(letter) or _escape(letter) for letter in letters), error.end
+    text = error.object[error.start : error.end]
+    return "".join(_ASCII_FALLBACKS.get(char) or _escape(char) for char in text), error.end
 
 
-def _escape(letter: str) -> str:
-    units = letter.encode("utf-16-be", "surrogatepass")
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
     pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
     return "".join(f"\\u{pair}" for pair in pairs)

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from assay.cli.command import Keywords, click_command
 from assay.cli.finish import show_when_done, status
+from assay.cli.options import print_message
 from assay.cli.progress import ProgressLine
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.findings import RunResults
 from assay.core.options import (
     Argument,
     BackendOptions,
@@ -35,6 +35,7 @@ from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
 from assay.measure.plan import prepare_for_evaluation
 from assay.measure.recorder import resume_cases, run_cases
+from assay.measure.run_results import RunResults
 
 
 @accept_old_keywords(home="store")
@@ -48,7 +49,7 @@ def evaluate(
             "FILE",
         ),
     ] = "",
-    split: Annotated[str, Flag("Pictures to evaluate on: test or tune.")] = "test",
+    split: Annotated[str, Flag("Images to evaluate on: test or tune.")] = "test",
     first: Annotated[int, Flag("Evaluate only the first N images.", "N")] = 0,
     expected: Annotated[
         float, Flag("Fail unless this accuracy is reached.", "%", flags="--expect")
@@ -159,7 +160,7 @@ def command(
     cases: Annotated[tuple[str, ...], Argument("NAME[@BACKEND,…]…", complete="cases")],
     keywords: Keywords,
     *,
-    batch_size: Annotated[str, Flag("Pictures per batch.", "N")] = "",
+    batch_size: Annotated[str, Flag("Images per batch.", "N")] = "",
     params: dict[str, list[str]],
     resume: Annotated[
         str, Flag("Continue an interrupted evaluation.", "RUN", complete="runs")
@@ -185,6 +186,8 @@ def command(
         if resume
         else evaluate(*cases, **keywords, progress=line).readings
     )
+    if left_out := plan.describe_left_out(cases, keywords["backends"], "infer"):
+        print_message(f"note: {left_out}")
     with show_when_done(line, "evaluate", store, format) as readings:
         for reading in results:
             line.done(reading.result)

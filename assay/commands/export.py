@@ -12,7 +12,7 @@ from assay.cli.command import Keywords, click_command
 from assay.cli.progress import write_over
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.files import user_file
+from assay.core.files import write_user_file
 from assay.core.findings import SummarizedResult
 from assay.core.formats import Format
 from assay.core.options import (
@@ -71,8 +71,7 @@ def export(
     with closing(open_store(store)) as results:
         data = write(_readings(results, Query(ids=ids) if ids else query, progress))
     if output:
-        with user_file(output) as temporary:
-            temporary.write_bytes(data)
+        write_user_file(output, data)
     return data
 
 

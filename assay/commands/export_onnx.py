@@ -12,7 +12,7 @@ import msgspec
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file
+from assay.core.files import write_user_file
 from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
 from assay.measure.compiler.agreement import agreement, agreement_sentence
@@ -49,8 +49,7 @@ def export_onnx(
     captured_model = capture_model(model, weights, params)
     data = onnx_bytes(captured_model.graph)
     difference = _difference(captured_model, data)
-    with user_file(path) as temporary:
-        temporary.write_bytes(data)
+    write_user_file(path, data)
     reference = "" if difference is None else captured_model.expected.judge
     return Exported(graph=captured_model.graph, judge=reference, difference=difference)
 

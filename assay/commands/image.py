@@ -12,7 +12,7 @@ import click
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
 from assay.core import settings
-from assay.core.files import user_file, user_path
+from assay.core.files import user_path, write_user_file
 from assay.core.findings import Output, Table
 from assay.core.options import Argument, Flag, Format, StoreUrl, accept_old_keywords
 from assay.core.progress import ignore
@@ -52,8 +52,7 @@ def build_image(
     recipe, lines = recipes.recipe(request)
     with tempfile.TemporaryDirectory() as spare:
         folder = user_path(write) if write else Path(spare)
-        with user_file(folder / "Containerfile") as temporary:
-            temporary.write_text(containerfile(recipe))
+        write_user_file(folder / "Containerfile", containerfile(recipe).encode())
         recipes.write_build_files(request, lines, folder)
         engines.follow(engines.build_words(chosen, tag, folder), progress)
     return engines.digest(chosen, tag)
@@ -134,8 +133,7 @@ def build(
     if no_build:
         for name, text in image_files(request).items():
             if write:
-                with user_file(user_path(write) / name) as temporary:
-                    temporary.write_text(text)
+                write_user_file(user_path(write) / name, text.encode())
             else:
                 printing.put(f"# {name}", text)
         return 0

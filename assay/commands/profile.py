@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +40,7 @@ from assay.measure import plan
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import run_cases
 from assay.measure.sampling import TRACE
+from assay.stores import importing
 
 
 @accept_old_keywords(home="store")
@@ -111,7 +111,8 @@ def _read(result: Result, folder: Path, output: Path | None) -> Profile:
     except DamagedError as error:
         return Profile(result=result, folder=str(folder), notes=(f"no operations: {error}",))
     if output:
-        shutil.copytree(folder, output, dirs_exist_ok=True)
+        for file in importing.files_of(folder, output, []):  # plain files: no link is followed
+            importing.copy_file(file, file.target)
     notes = () if profiled else ("the profiler saw no operation",)
     return Profile(
         result=result,

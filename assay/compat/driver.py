@@ -16,7 +16,7 @@ from assay.cli.options import print_message
 from assay.commands.task import api as task
 from assay.core import codec, settings
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import write_atomic
+from assay.core.files import write_user_file
 from assay.core.options import Flag, StoreUrl
 from assay.core.records import Result, Value
 from assay.logs.aws import result_key
@@ -155,7 +155,7 @@ def command(
         folder = settings.runs(store) / result.id
         document |= _task_document(request, result, folder, framework, metrics_suffix)
         if document:
-            write_atomic(Path(RESULT), codec.encode(document, indent=4) + b"\n")
+            write_user_file(Path(RESULT), codec.encode(document, indent=4) + b"\n")
         print_uploads(result.run, store)
         if result.status == "interrupted":
             return INTERRUPTED

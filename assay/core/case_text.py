@@ -1,4 +1,4 @@
-"""."""
+"""Cases as text: `WORKLOAD:k=v@BACKEND:k=v`."""
 
 from __future__ import annotations
 

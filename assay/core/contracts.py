@@ -147,6 +147,14 @@ class Backend(Protocol):
 
 
 @runtime_checkable
+class OnRequest(Protocol):
+    """A backend that takes part in a run only if it is named, or if no other is usable."""
+
+    @property
+    def on_request(self) -> str: ...  # why, as in "it compiles each model first"; "": it does
+
+
+@runtime_checkable
 class EvaluatingBackend(Protocol):
     """A backend whose sessions predict."""
 

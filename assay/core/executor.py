@@ -1,4 +1,4 @@
-"""."""
+"""Interface to machines that measure for this one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from assay.core.records import Case
 class RemoteTask(NamedTuple):
     """Work for one node: a case, a pair or a heat."""
 
-    function: Callable[
-        ..., Any
-    ]  # called with its places there, a callback for progress, and `args`
+    function: Callable[..., Any]  # takes its folders there, a progress callback and `args`
     args: tuple[Any, ...]
     case: Case  # shown for it in progress
     case_dirs: tuple[CaseDir, ...]  # on this machine, for its files
@@ -23,16 +21,16 @@ class RemoteTask(NamedTuple):
 
 
 class NodeLost(NamedTuple):
-    """Returned in place of a unit's value: every node that tried it was lost."""
+    """Returned in place of a task's value: every node that tried it was lost."""
 
     reason: str
 
 
 class Executor(Protocol):
-    """Machines that run units."""
+    """Machines that run tasks."""
 
     def submit(self, units: Iterator[RemoteTask]) -> Iterator[tuple[RemoteTask, Any]]:
-        """Return values of units, or `LostUnit`, as they end; their files are in their places."""
+        """Values of tasks, or `NodeLost`, as they end; their files are in their folders."""
 
 
 class CaseDir(NamedTuple):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from assay.core.descriptors import NEW_FILE
 from assay.core.errors import AssayError, UsageError
 
 
@@ -44,18 +45,41 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, synced and renamed to it at the end."""
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+def atomic_path(path: Path, durable: bool = True) -> Iterator[Path]:
+    """A new file beside `path`, renamed to it at the end, after a sync if it has to be `durable`.
+    A link, a folder or a device at `path` is an OSError, and stays as it is."""
+    _check_replaceable(path)
+    temporary = _create_beside(path)
     try:
         yield temporary
-        _sync(temporary)
+        if durable:
+            _sync(temporary)
+        _check_replaceable(path)
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
-    _sync(path.parent)
+    if durable:
+        _sync(path.parent)
+
+
+def _check_replaceable(path: Path) -> None:
+    """OSError if there is something at `path` that is no regular file."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a device"
+        raise OSError(errno.EINVAL, f"{kind} is there, which stays as it is", str(path))
+
+
+def _create_beside(path: Path) -> Path:
+    """An empty file with a random name, which nobody can have put there before."""
+    temporary = path.with_name(f".{os.urandom(8).hex()}-{path.name[-200:]}")
+    os.close(os.open(temporary, NEW_FILE, 0o666))
+    return temporary
 
 
 def modified_time(path: Path) -> float:
@@ -67,16 +91,34 @@ def modified_time(path: Path) -> float:
 
 
 @contextmanager
-def user_file(path: str | Path) -> Iterator[Path]:
-    """`written_whole` for an output path of the user; creates its folder."""
+def user_file(path: str | Path, durable: bool = True) -> Iterator[Path]:
+    """`atomic_path` for an output path of the user; creates its folder."""
     target = user_path(path)
-    try:
+    with _explain_output_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(target) as temporary:
+        with atomic_path(target, durable) as temporary:
             yield temporary
+
+
+def write_user_file(path: str | Path, data: bytes) -> None:
+    with user_file(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def check_output(path: str | Path) -> None:
+    """Check an output path of the user before the work: it is free, or has a regular file."""
+    target = user_path(path)
+    with _explain_output_errors(target):
+        _check_replaceable(target)
+
+
+@contextmanager
+def _explain_output_errors(target: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise AssayError(
-            f"{target} cannot be written ({error.strerror}).", hint="Choose another path."
+            f"{target} cannot be written ({error.strerror or error}).", hint="Choose another path."
         ) from None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Result
 
 # Version of the analysis: summaries of other versions are computed again.
-ANALYSIS_VERSION = 10
+ANALYSIS_VERSION = 11
 
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,25 +103,16 @@ class SummarizedResult(msgspec.Struct, frozen=True, kw_only=True):
         return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
 
-class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
+class Mismatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing in which contenders of a workload differ."""
 
     workload: str
     what: str  # the fact or option
     text: str
     unfair: bool  # False: a case chose it, or it is a framework's own choice
+    wrong: Mapping[str, float] = {}  # result → difference of its outputs, of the largest
 
     def sentence(self, named: bool = True) -> str:
         """`named`: prefixed with the workload."""
         text = f"{self.workload}: {self.text}" if named else self.text
         return f"UNFAIR: {text}" if self.unfair else text
-
-
-class RunResults(Iterator[Result]):
-    """Iterator of results; `readings` has their summaries too."""
-
-    def __init__(self, readings: Iterator[SummarizedResult]) -> None:
-        self.readings = readings
-
-    def __next__(self) -> Result:
-        return next(self.readings).result

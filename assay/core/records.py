@@ -28,6 +28,7 @@ MAX_INTEGER = 2**63 - 1  # the largest integer that JSON's readers and SQLite ca
 MAX_COUNT = 10**9  # samples, steps or processes that a user may request
 SCHEMA = 1  # of every document; its history is in codec.py
 LEFT_BEHIND = "left_behind"  # fact: processes that outlived the worker and were killed
+TIMER_RESOLUTION = "timer_resolution"  # fact: smallest step of a coarse clock, in seconds
 REPORTED_PREFIX = "metric "  # prefix of facts about metrics that the program reports
 NOT_FINITE = ("nan", "inf", "-inf")  # text for numbers that JSON cannot represent
 
@@ -51,7 +52,7 @@ def arguments(params: Mapping[str, Value], defaults: Mapping[str, Value]) -> dic
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One workload on one backend. `plan` completes it: every parameter, every option.
 
-    Numbers that are not finite become text (`spelled`), as in the documents: so nan equals nan, and
+    Numbers that are not finite become text, as in the documents: so nan equals nan, and
     a case is the same before and after it was stored. `arguments` turns them back.
     """
 

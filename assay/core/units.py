@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from assay.core.errors import UsageError, nearest_name
+
+LARGE_RISE, LARGE_FALL = 2.0, 0.1  # ratios from here on are shown as factors, not per cent
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -171,6 +173,37 @@ def _duration_error(text: str) -> UsageError:
     return UsageError(f"'{text}' is not a duration.", hint="Write 500ms, 10s, 2m or 1h30m.")
 
 
-def percent_change(ratio: float) -> str:
-    """`−4.8 %` for a ratio of 0.952."""
-    return f"{100 * (ratio - 1):+.2f} %".replace("-", "−")
+def percent_change(ratio: float, digits: int = 2) -> str:
+    """`−4.80 %` for a ratio of 0.952; `16.8 times` or `1/16.8` where per cent are hard to read."""
+    if _is_large(ratio):
+        return f"{_factor(ratio)} times" if ratio > 1 else f"1/{_factor(1 / ratio)}"
+    return f"{100 * (ratio - 1):+.{digits}f} %".replace("-", "−")
+
+
+def difference(ratio: float, digits: int = 2) -> str:
+    """A change without its direction: `4.80 %` or `16.8 times`."""
+    if _is_large(ratio):
+        return f"{_factor(max(ratio, 1 / ratio))} times"
+    return f"{100 * abs(ratio - 1):.{digits}f} %"
+
+
+def span(low: float, high: float, form: Callable[[float], str]) -> str:
+    """`LOW – HIGH`; "" where there is no interval."""
+    return f"{form(low)} – {form(high)}" if low == low and high == high else ""
+
+
+def plural(count: float, noun: str, several: str = "") -> str:
+    """`1 point`, `2 points`, `0.5 points`."""
+    number = f"{count:g}" if isinstance(count, float) else str(count)
+    return f"{number} {noun if count == 1 else several or noun + 's'}"
+
+
+def _is_large(ratio: float) -> bool:
+    return ratio >= LARGE_RISE or 0 < ratio <= LARGE_FALL
+
+
+def _factor(ratio: float) -> str:
+    """Three digits, of thousands two: 16.8 or 1,600."""
+    if not 1000 <= ratio < math.inf:
+        return plain(ratio)
+    return f"{float(f'{ratio:.1e}'):,.0f}"

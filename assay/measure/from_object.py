@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.core.files import user_file
+from assay.core.files import write_user_file
 from assay.core.options import StoreUrl, accept_old_keywords
 from assay.core.records import Case
 from assay.core.settings import Home, home
@@ -77,8 +77,7 @@ def case_from_object(
         paths=tuple(str(Path(path).absolute()) for path in sys.path if _is_folder(path)),
     )
     path = _model_dir(label, SUFFIX, data, store)
-    with user_file(path) as temporary:
-        temporary.write_bytes(msgspec.json.encode(header) + b"\n" + data)
+    write_user_file(path, msgspec.json.encode(header) + b"\n" + data)
     return Case(workload=str(path), backend="?")
 
 
@@ -174,8 +173,7 @@ def _save_keras_model(model: Any, label: str, parts: Mapping[str, Any], home: Ho
             raise UsageError(f"Keras cannot save {label} ({first}).", hint=_BUILD) from None
         data = path.read_bytes()
     file_path = _model_dir(label, ".keras", data, home)
-    with user_file(file_path) as temporary:
-        temporary.write_bytes(data)
+    write_user_file(file_path, data)
     return Case(workload=str(file_path), backend="?")
 
 

@@ -14,6 +14,7 @@ from assay.core.contracts import (
     Backend,
     EvaluatingBackend,
     InferenceOnly,
+    OnRequest,
     Option,
     WithChoices,
     Workload,
@@ -122,8 +123,13 @@ def _recommended_backends(workload: Workload) -> list[str]:
     return [name for name in backends_for(workload) if _offers(registry.backend(name), ())]
 
 
-def backends_of(case: Case, names: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
-    """The backend of a case, else `names`, else all that are usable here in these modes."""
+def backends_of(
+    case: Case, names: Sequence[str], modes: Sequence[Value], on_request: bool = False
+) -> Sequence[str]:
+    """The backend of a case, else `names`, else all that are usable here in these modes.
+
+    Those that take part on request are chosen if `on_request`, or if there are no others.
+    """
     if case.backend != "?":
         return (case.backend,)
     if names:
@@ -142,7 +148,28 @@ def backends_of(case: Case, names: Sequence[str], modes: Sequence[Value]) -> Seq
             f"No backend installed here can open {case.workload}.",
             hint=registry.backend(known[0]).missing() if known else "",
         )
-    return usable
+    if on_request:
+        return usable
+    return [name for name in usable if not _on_request(name)] or usable
+
+
+def describe_left_out(
+    cases: Sequence[CaseLike], names: Sequence[str], mode: Value | Sequence[Value]
+) -> str:
+    """Which usable backends do not take part because they are not named, and how to name them."""
+    modes = inputs.axes({"mode": mode} if mode else {}, "options").get("mode", ())
+    for case in map(as_case, cases):
+        usable = backends_of(case, names, modes, on_request=True)
+        chosen = backends_of(case, names, modes)
+        if left := [name for name in usable if name not in chosen]:
+            why = _on_request(left[0])
+            return f"{', '.join(left)} is left out ({why}); to include it: -b {','.join(usable)}"
+    return ""
+
+
+def _on_request(name: str) -> str:
+    backend = registry.backend(name)
+    return backend.on_request if isinstance(backend, OnRequest) else ""
 
 
 def _offers(backend: Backend, modes: Sequence[Value]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.core.findings import Quantity, SummarizedResult, Table
-from assay.core.units import human
+from assay.core.units import human, span
 
 COLUMNS = (
     "net",
@@ -63,7 +63,7 @@ def _row(reading: SummarizedResult) -> tuple[str, ...]:
         reading.result.case.workload,
         _backend(reading.result.case.key),
         _percent(accuracy),
-        f"{accuracy.low:.2f} – {accuracy.high:.2f}" if accuracy else "",
+        span(accuracy.low, accuracy.high, "{:.2f}".format) if accuracy else "",
         _percent(quantities.get("top5_accuracy")),
         str(accuracy.n) if accuracy else "",
         f"{bound}{expected:.2f}" if expected else "",

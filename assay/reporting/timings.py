@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.core.errors import UsageError
 from assay.core.findings import Mismatch, Quantity, SummarizedResult, Table
 from assay.core.records import Case, Value
-from assay.core.units import human
+from assay.core.units import human, span
 from assay.reporting.warnings import notes
+
+OPTIONS = "options"  # Mismatch.what of requested differences
+MARK = "*"  # of a speed whose options differ from those of the fastest
 
 Cell = Callable[[SummarizedResult], str]
 
@@ -23,10 +25,11 @@ def results_table(
     """One row per result; reasons and doubts are notes with the case's name."""
     check_columns(columns)
     chosen = columns or _usual(readings)
-    speeds = _speeds(readings)
+    wrong = _wrong_rows(readings, mismatches)
+    speeds = _speeds(readings, wrong, mismatches)
     names = case_names(readings)
     return Table(
-        columns=("case", *chosen, "status"),
+        columns=("case", *(_HEADINGS.get(c, c) for c in chosen), "status"),
         rows=tuple(
             (
                 name,
@@ -35,14 +38,14 @@ def results_table(
             )
             for row, (name, r) in enumerate(zip(names, readings, strict=True))
         ),
-        numeric=frozenset(COLUMNS),
+        numeric=frozenset({*COLUMNS, *_HEADINGS.values()}),
         spare=() if columns else ("memory", "first step", "samples"),
         title=title,
         notes=(
-            *_winner(readings, names),
+            *_difference_notes(mismatches, speeds),
+            *_winner(readings, names, wrong),
             *notes(readings, names),
             *_missing_notes(readings, columns),
-            *fairness_notes(mismatches),
         ),
     )
 
@@ -58,11 +61,18 @@ def fairness_notes(mismatches: Sequence[Mismatch]) -> tuple[str, ...]:
     return tuple(mismatch.sentence() for mismatch in mismatches)
 
 
+def _difference_notes(mismatches: Sequence[Mismatch], speeds: Sequence[str]) -> list[str]:
+    """Differing options first, with the mark of the speeds that they concern."""
+    order = sorted(mismatches, key=lambda mismatch: mismatch.what != OPTIONS)
+    mark = f"{MARK} " if any(MARK in speed for speed in speeds) else ""
+    return [f"{mark if each.what == OPTIONS else ''}{each.sentence()}" for each in order]
+
+
 def interval(quantity: Quantity | None) -> str:
     """`3.1 ms – 3.4 ms`, or "" without an interval."""
-    if quantity is None or not math.isfinite(quantity.low):
+    if quantity is None:
         return ""
-    return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
+    return span(quantity.low, quantity.high, lambda bound: human(bound, quantity.unit))
 
 
 def value(quantity: Quantity | None) -> str:
@@ -176,6 +186,8 @@ COLUMNS: dict[str, Cell] = {
     "id": lambda reading: reading.result.id,
 }
 
+_HEADINGS = {"speed": "speed / fastest"}
+
 # column → requirement of its values
 _NEEDS = {
     **dict.fromkeys(("p50", "p90", "p99"), "measured with --latency only"),
@@ -184,6 +196,18 @@ _NEEDS = {
     "gpu memory": "no GPU was used, or its memory could not be read",
     "flops": "not known for this workload",
 }
+
+
+def _wrong_rows(
+    readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch]
+) -> dict[int, float]:
+    """Row → difference of its outputs, of those that are wrong."""
+    wrong = {name: difference for m in mismatches for name, difference in m.wrong.items()}
+    return {
+        row: wrong[reading.result.id]
+        for row, reading in enumerate(readings)
+        if reading.result.id in wrong
+    }
 
 
 def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
@@ -197,18 +221,31 @@ def _rates(readings: Sequence[SummarizedResult]) -> dict[int, Quantity]:
     return rates if len(workloads) == 1 else {}
 
 
-def _speeds(readings: Sequence[SummarizedResult]) -> list[str]:
-    """Speed of each row relative to the fastest, by items per second."""
+def _speeds(
+    readings: Sequence[SummarizedResult],
+    wrong: Mapping[int, float],
+    mismatches: Sequence[Mismatch],
+) -> list[str]:
+    """Speed of each row relative to the fastest with right outputs, by items per second; marked if
+    its options differ from those of the fastest."""
     rates = _rates(readings)
-    best = max((rate.value for rate in rates.values()), default=math.nan)
-    return [
-        f"{rates[row].value / best:.2f} x" if row in rates else "" for row in range(len(readings))
-    ]
+    speeds = {row: f"outputs differ by {difference:.2g}" for row, difference in wrong.items()}
+    right = sorted((row for row in rates if row not in wrong), key=lambda row: -rates[row].value)
+    note = next((mismatch.text for mismatch in mismatches if mismatch.what == OPTIONS), "")
+    for row in right:
+        ours, others = (readings[each].result.case.options for each in (right[0], row))
+        differs = any(f" {n} " in note and others.get(n) != value for n, value in ours.items())
+        ratio = rates[row].value / rates[right[0]].value
+        speeds[row] = f"{ratio:.2f} x{MARK if differs else ''}"
+    return [speeds.get(row, "") for row in range(len(readings))]
 
 
-def _winner(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
-    """Note naming the fastest case, or the tie and the `ab` command that would break it."""
-    rates = _rates(readings)
+def _winner(
+    readings: Sequence[SummarizedResult], names: Sequence[str], wrong: Mapping[int, float]
+) -> list[str]:
+    """Note naming the fastest case with right outputs, or the tie and the `ab` command that would
+    break it."""
+    rates = {row: rate for row, rate in _rates(readings).items() if row not in wrong}
     if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
         return []
     order = sorted(rates, key=lambda row: -rates[row].value)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Phase, Result
+from assay.core.records import LONGEST_STEP, SHORTEST_STEP, TIMER_RESOLUTION, Phase, Result
 from assay.stats.intervals import Array, Estimate, interval_over_processes, quantile
 from assay.stats.warmup import find_steady
 
 # share, and minimum number of samples (MLPerf Inference rules: early stopping)
+DIGITS = 9  # of a time in seconds that are looked at for the resolution of its timer
 PERCENTILES = {"p50": (0.5, 1), "p90": (0.9, 64), "p99": (0.99, 662)}
 NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan, 0.0)
 
@@ -71,6 +72,31 @@ def usable(values: Sequence[float], longest: float = math.inf) -> Array:
     """Valid step times: a clock may have jumped."""
     array = np.asarray(values, dtype=np.float64)
     return array[(array >= SHORTEST_STEP) & (array <= min(longest, LONGEST_STEP))]
+
+
+def timer_resolution(result: Result, metric: str = "step_time") -> float:
+    """Seconds by which values of the timer differ at least; 0 if that cannot be seen.
+
+    Of assay's clock it is a fact of the result if it is coarse. Otherwise it is the smallest
+    difference of two values, or the last digit of the only one.
+    """
+    parts = [p for p in result.samples if p.metric == metric and p.phase == "steady"]
+    steps = max((part.steps for part in parts), default=1)
+    known = float(result.facts.get(TIMER_RESOLUTION, 0.0))
+    if known and any(part.starts for part in parts):
+        return known / steps
+    durations = [value * part.steps for part in parts for value in part.values]
+    finite = [duration for duration in durations if abs(duration) <= LONGEST_STEP]
+    different = np.unique(np.round(finite, DIGITS))
+    if len(different) == 1:
+        return _last_digit(float(different[0])) / steps
+    return float(np.diff(different).min(initial=math.inf)) / steps if len(different) else 0.0
+
+
+def _last_digit(value: float) -> float:
+    """0.01 of 0.07."""
+    fraction = f"{value:.{DIGITS}f}".rstrip("0").partition(".")[2]
+    return float(10.0 ** -len(fraction))
 
 
 def case_estimate(processes: Sequence[Process]) -> Estimate:

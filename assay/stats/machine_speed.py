@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from assay.core.records import Result
+from assay.core.units import difference
 
 MIN_CHANGE = 0.05  # logarithm; noise of the yardstick
 
@@ -27,7 +28,7 @@ def machine_change(old: Result, new: Sequence[Result]) -> float:
 
 def format_change(change: float) -> str:
     """As "3.1 % slower"."""
-    return f"{100 * abs(math.expm1(change)):.1f} % {'slower' if change > 0 else 'faster'}"
+    return f"{difference(math.exp(change), 1)} {'slower' if change > 0 else 'faster'}"
 
 
 def _yardstick(result: Result) -> tuple[float, str] | None:

@@ -12,6 +12,7 @@ import numpy as np
 from assay.stats import changepoints, segmentation
 from assay.stats.changepoints import FEWEST, LONGEST, SIDE, step_p_value
 from assay.stats.intervals import Array
+from assay.stats.large_steps import large_steps
 
 LEVEL = 0.013  # false positives: share of series without a change in which a shift is reported
 MIN_INTERVAL = 16  # points of the shortest interval that is searched by itself
@@ -32,11 +33,22 @@ class Track(NamedTuple):
 
 
 def find(track: Track, level: float = LEVEL) -> list[int]:
-    """Index of the first point after each shift.
+    """Index of the first point after each shift: large ones by their size, and those between them
+    by ranks."""
+    large = localize(track.values, large_steps(track.values, track.extra))
+    edges = [0, *large, len(track.values)]
+    others = [
+        start + place
+        for start, end in itertools.pairwise(edges)
+        for place in _find_by_ranks(_part(track, start, end), level)
+    ]
+    return sorted([*large, *others])
 
-    A short series is partitioned by dynamic programming. In a longer one, seeded intervals (Kovács
-    et al. 2023) are tested, the narrowest first (Baranowski, Chen and Fryzlewicz 2019), and each
-    shift is then tested against its neighbours.
+
+def _find_by_ranks(track: Track, level: float) -> list[int]:
+    """A short series is partitioned by dynamic programming. In a longer one, seeded intervals
+    (Kovács et al. 2023) are tested, the narrowest first (Baranowski, Chen and Fryzlewicz 2019), and
+    each shift is then tested against its neighbours.
     """
     track = track._replace(values=remove_modes(track.values))
     if MIN_INTERVAL <= len(track.values) <= segmentation.LONGEST:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from assay.core.findings import Quantity, Summary
 from assay.core.records import Result
@@ -61,7 +62,10 @@ def _reported_quantities(result: Result) -> dict[str, Quantity]:
 def _step_quantities(processes: list[estimates.Process], result: Result) -> dict[str, Quantity]:
     values = [process.values for process in processes]
     whole, count = np.concatenate(values), sum(map(len, values))
-    step = _quantity(estimates.case_estimate(_as_processes(values)), "s", _estimator(values), count)
+    step = _widen_to_resolution(
+        _quantity(estimates.case_estimate(_as_processes(values)), "s", _estimator(values), count),
+        estimates.timer_resolution(result),
+    )
     average = (
         mean(whole)
         if len(values) == 1
@@ -166,7 +170,18 @@ def _metric_quantity(result: Result, metric: str) -> dict[str, Quantity]:
     if not len(values):
         return {}
     unit = next(part.unit for part in result.samples if part.metric == metric)
-    return {metric: _quantity(quantile(values), unit, "median", len(values))}
+    quantity = _quantity(quantile(values), unit, "median", len(values))
+    if unit == "s":
+        quantity = _widen_to_resolution(quantity, estimates.timer_resolution(result, metric))
+    return {metric: quantity}
+
+
+def _widen_to_resolution(quantity: Quantity, resolution: float) -> Quantity:
+    """Equal values of a coarse timer may differ by less than its resolution."""
+    if quantity.low != quantity.high or quantity.n < 2:
+        return quantity
+    half = min(resolution, abs(quantity.value)) / 2
+    return replace(quantity, low=quantity.value - half, high=quantity.value + half)
 
 
 def _quantity(estimate: Estimate, unit: str, estimator: str, count: int) -> Quantity:

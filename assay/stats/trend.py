@@ -14,6 +14,7 @@ from assay.core.series import Point
 from assay.stats import changepoints, intervals
 from assay.stats.changepoints import FEWEST, LONGEST, line_p_value, step_p_value
 from assay.stats.intervals import Array
+from assay.stats.large_steps import p_value, smallest_ratio
 from assay.stats.shift_search import LEVEL, MIN_DRIFT_POINTS, STRAIGHT, Track, find, fitted_at
 
 WINDOW = 128  # points that a new one is held against
@@ -47,7 +48,7 @@ def history(points: Sequence[Point], level: float = LEVEL) -> History:
     edges = [0, *places, len(points)]
     segments = tuple(itertools.pairwise(edges))
     shifts = tuple(
-        _shift(whole, points, (segments[n][0], place, segments[n + 1][1]))
+        _shift(whole, points, (segments[n][0], place, segments[n + 1][1]), level)
         for n, place in enumerate(places)
     )
     drifts = tuple(filter(None, (_drift(whole, points, part, level) for part in segments)))
@@ -78,16 +79,22 @@ class Tracker:
         return self.count - len(self.window)
 
 
-def _shift(whole: Track, points: Sequence[Point], around: tuple[int, int, int]) -> Shift:
+def _shift(
+    whole: Track, points: Sequence[Point], around: tuple[int, int, int], level: float
+) -> Shift:
+    """Its p-value is not above the level at which it was found, by itself or with others."""
     start, place, end = around
     low, high = max(start, place - LONGEST // 2), min(end, place + LONGEST // 2)
     fitted = fitted_at(whole, np.array([low]), high - low)
+    by_ranks = float(step_p_value(fitted.score, high - low)[0])
+    near = slice(low, high)
+    ratio = smallest_ratio(whole.values[near], whole.extra[near], [0, place - low, high - low])
     return Shift(
         place=place,
         before=points[place - 1].id,
         after=points[place].id,
         started=points[place].started,
-        p=float(step_p_value(fitted.score, high - low)[0]),
+        p=min(by_ranks, p_value(ratio), level),
         **change(whole, (start, place), (place, end)),
     )
 

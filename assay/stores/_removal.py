@@ -11,7 +11,6 @@ Steps 2 and 3 are repeated by the next process that opens the store.
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -53,6 +52,8 @@ def end(removal: Removal) -> None:
             removal.folder.unlink(missing_ok=True)
         while removal.folder.is_dir():
             with suppress(FileNotFoundError):
+                import shutil  # rarely needed, slow import
+
                 shutil.rmtree(removal.folder)
 
 

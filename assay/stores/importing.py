@@ -131,10 +131,10 @@ def _copy_all(runs: Path, scan: ImportScan) -> None:
         all_files = [*scan.files, *scan.run_files]
         for file in sorted(all_files, key=lambda file: file.target.name == "result.json"):
             if not os.path.lexists(runs / file.target):
-                _copy(file, runs / file.target)
+                copy_file(file, runs / file.target)
 
 
-def _copy(file: PlainFile, target: Path) -> None:
+def copy_file(file: PlainFile, target: Path) -> None:
     """Copy at most the scanned number of bytes, as a file may grow."""
     target.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import shutil
 import sys
 from collections.abc import Callable, Collection
 from contextlib import closing
@@ -18,6 +17,7 @@ from assay.cli import printing
 from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_file
 from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.progress import ignore
 from assay.core.records import Query
@@ -54,7 +54,8 @@ def publish(
         for number, (at, page) in enumerate(pages.items(), 1):
             _write(site, at, _page_or_error(page), pages.keys())
             progress(number, len(pages))
-    shutil.copytree(STATIC, site / "static", dirs_exist_ok=True)
+    for file in (path for path in STATIC.rglob("*") if path.is_file()):
+        _put(site / "static" / file.relative_to(STATIC), file.read_bytes())
     return site
 
 
@@ -74,8 +75,7 @@ def _prepare_folder(site: Path) -> Path:
             f"{site} is not empty, and was not made by assay publish.",
             hint="Choose a new folder: assay publish site/",
         )
-    site.mkdir(parents=True, exist_ok=True)
-    (site / MARK).touch()
+    _put(site / MARK, b"")
     return site
 
 
@@ -119,10 +119,14 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
         return quote(posixpath.relpath(target.strip("/"), folder or "."))
 
     target = site / folder
-    target.mkdir(parents=True, exist_ok=True)
     html = page_html(page, address, here=at, json="index.json")
-    (target / "index.html").write_text(html)
-    (target / "index.json").write_bytes(page_json(page, indent=0))
+    _put(target / "index.html", html.encode())
+    _put(target / "index.json", page_json(page, indent=0))
+
+
+def _put(path: Path, data: bytes) -> None:
+    with user_file(path, durable=False) as temporary:
+        temporary.write_bytes(data)
 
 
 @click_command(

@@ -13,7 +13,7 @@ from assay.cli import printing
 from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import write_atomic
+from assay.core.files import check_output, write_user_file
 from assay.core.options import Argument, Flag, StoreUrl, accept_old_keywords
 from assay.core.records import Query
 from assay.core.registry import open_store
@@ -45,7 +45,7 @@ def report(
         anchor = to.removeprefix("/runs/").replace("/", "-")
         return f"#{anchor}" if anchor in known else ""
 
-    write_atomic(path, report_html(tuple(pages), address).encode())
+    write_user_file(path, report_html(tuple(pages), address).encode())
     return path
 
 
@@ -56,6 +56,7 @@ def _check_output(path: Path) -> Path:
         raise UsageError(
             f"The folder {path.parent} is not there.", hint="Make it first, or choose another."
         )
+    check_output(path)
     return path
 
 

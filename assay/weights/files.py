@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import atomic_path, user_path
+from assay.core.files import user_file, user_path
 from assay.weights.bins import read_bins, write_bins
 from assay.weights.h5 import read_h5, read_keras, write_h5, write_old_h5
 from assay.weights.layers import Layer, Weights, by_layer
@@ -61,8 +61,7 @@ def write(
         raise UsageError(
             f"Weights cannot be written as {target.name}.", hint=hint or f"Use {FORMS}."
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(target) as temporary:
+    with user_file(target) as temporary:
         writers[suffix](temporary, weights)
 
 

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.files import user_file
 from assay.weights import files
 from assay.weights.fit import assign
 from assay.weights.layers import Layer, Shape, Weights, creation_order, name_layers, snake_case
@@ -22,11 +23,12 @@ def load(model: keras.Model, path: str | Path) -> None:
 
 def save(model: keras.Model, path: str | Path) -> None:
     """Save weights; Keras writes its own formats."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
     if str(path).endswith(".keras"):
-        model.save(path)
+        with user_file(path) as temporary:
+            model.save(temporary)
     elif str(path).endswith(".weights.h5"):
-        model.save_weights(path)
+        with user_file(path) as temporary:
+            model.save_weights(temporary)
     else:
         maps = {
             name: layer.flattened

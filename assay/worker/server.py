@@ -7,6 +7,7 @@ msgspec and what it measures only, so that it runs in any virtual environment.
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import resource
 import sys
@@ -22,7 +23,7 @@ from assay.core import fingerprint, messages, phases, registry
 from assay.core.clock import clock
 from assay.core.contracts import Backend, ProfilingBackend, WithTrust
 from assay.core.errors import AssayError, EndingError
-from assay.core.records import Case, Value, arguments
+from assay.core.records import TIMER_RESOLUTION, Case, Value, arguments
 from assay.core.sessions import (
     CountedByFramework,
     CountedByModel,
@@ -234,7 +235,7 @@ def _open_session(
         seconds=clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**facts, **job.facts, **_timed_over(session)},
+        facts={**facts, **job.facts, **_timed_over(session), **_coarse_clock()},
         packages=loaded,
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
@@ -247,6 +248,11 @@ def _open_session(
 def _cache() -> dict[str, Value]:
     shared = {"compiled_code": SHARED_CACHE, "drawn_weights": CACHED_WEIGHTS}
     return {name: "shared" for name, folder in shared.items() if os.environ.get(folder)}
+
+
+def _coarse_clock() -> dict[str, Value]:
+    step = timing.clock_step()
+    return {TIMER_RESOLUTION: step} if timing.COARSE <= step < math.inf else {}
 
 
 def _generates(session: Session) -> bool:

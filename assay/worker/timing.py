@@ -20,6 +20,8 @@ MAX_UNREAD = 1 << 14  # steps
 LONGEST = 0.25  # maximum seconds of a sample that is made longer, so that there are enough samples
 GROUP = 4  # steps whose one wait is compared with a wait after each
 MIN_REFILLS, MAX_REFILLS = 6, 40  # comparisons, as time allows
+CLOCK_STEPS, MAX_READS = 5, 1_000_000  # of the clock, to see its resolution
+COARSE = 1e-6  # seconds; the resolution of a finer clock does not matter
 SIGNIFICANCE = 0.001  # significance level of the cost of a wait
 
 
@@ -59,6 +61,19 @@ def steps_per_sample(session: Stepped, clock: Clock = clock, *, queued: bool = F
     while steps > 1 and (seconds := time_steps(session, steps, clock)[1]) < goal / 2:
         steps = max(steps + 1, math.ceil(steps * goal / max(seconds, 1e-9)))
     return steps
+
+
+def clock_step(clock: Clock = clock) -> float:
+    """The smallest step of the clock; inf of a clock that stands still."""
+    smallest, steps, before = math.inf, 0, clock()
+    for _ in range(MAX_READS):
+        now = clock()
+        if now > before:
+            smallest, steps = min(smallest, now - before), steps + 1
+        before = now
+        if steps == CLOCK_STEPS:
+            break
+    return smallest
 
 
 def unsynchronized_share(

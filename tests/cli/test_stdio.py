@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from assay import readings
+from assay import read_results
 
 MEASURE = ("run", "--samples", "2", "--steps-per-sample", "1")
 ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
@@ -35,7 +35,7 @@ def test_closed_and_full_streams_lose_no_result(endings, redirection, status):
 
     assert b"Traceback" not in done.stderr
     assert done.returncode == status, done.stderr
-    assert [reading.result.status for reading in readings()] == ["ok"]
+    assert [reading.result.status for reading in read_results()] == ["ok"]
 
 
 def test_output_that_cannot_be_written_is_said_and_where_the_result_is(endings):

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay import readings, resume
+from assay import read_results, resume
 from assay.commands.import_ import import_run
 from assay.core import codec
 from assay.core.errors import StoreError, UsageError
@@ -30,7 +30,7 @@ def test_several_runs_are_taken_in_with_all_their_results(elsewhere):
     found = import_run(*elsewhere)
 
     assert found == [f"{run.name}/{number}" for run in elsewhere for number in ("001", "002")]
-    assert {reading.result.id for reading in readings()} == set(found)
+    assert {reading.result.id for reading in read_results()} == set(found)
 
 
 def test_what_lies_beside_a_result_comes_with_it(elsewhere, home):
@@ -180,7 +180,7 @@ def test_what_was_begun_elsewhere_is_shown_but_not_gone_on_with(elsewhere):
     """Its plan names files and commands that nobody here has chosen."""
     import_run(elsewhere[0])
 
-    assert len(readings(Query(ids=(elsewhere[0].name,)))) == 2
+    assert len(read_results(Query(ids=(elsewhere[0].name,)))) == 2
     with pytest.raises(UsageError, match="was imported"):
         list(resume(elsewhere[0].name))
 

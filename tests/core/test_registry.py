@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -28,6 +31,32 @@ THING, BROKEN = Sum(), Half()
 """
 
 
+BACKEND = """
+from contextlib import contextmanager
+from assay.core.contracts import Option
+
+class Session:
+    items = 1
+    def __init__(self, call, case):
+        self.step, self.case = call, case
+    def wait(self): pass
+    def facts(self): return {"speed": self.case.options["speed"]}
+
+class Slow:
+    summary, accepts = "calls, fast or slow", frozenset({"python"})
+    options = {"speed": Option(default="slow", choices=("slow", "fast")),
+               "precision": Option(default="float8", choices=("float8",))}
+    def missing(self): return ""
+    def refuses(self, case): return ""
+    def variables(self, case, folder): return {}
+    @contextmanager
+    def open(self, build, case):
+        yield Session(build().model, case)
+
+SLOW = Slow()
+"""
+
+
 @pytest.fixture
 def outsider(tmp_path, monkeypatch):
     """A package that extends assay, installed on the path of this process and of its workers."""
@@ -38,11 +67,14 @@ def outsider(tmp_path, monkeypatch):
         info.mkdir(parents=True)
         (place / "assay_extra.py").write_text(PLUGIN)
         (info / "entry_points.txt").write_text(
-            f"[console_scripts]\nx = y:z\n\n[assay.workloads]\n{entry}\n"
+            f"[console_scripts]\nx = y:z\n\n[assay.workloads]\n{entry}\n\n"
+            "[assay.backends]\nturtle = assay_extra_backend:SLOW\n"
         )
+        (place / "assay_extra_backend.py").write_text(BACKEND)
         monkeypatch.syspath_prepend(str(place))
         monkeypatch.setenv("PYTHONPATH", str(place))
         sys.modules.pop("assay_extra", None)
+        sys.modules.pop("assay_extra_backend", None)
         registry._entry_points.cache_clear()
         registry._third_party_targets.cache_clear()
 
@@ -70,6 +102,68 @@ def test_an_outsiders_workload_runs(outsider):
     (result,) = assay.run("extra-sum@python", procedure=assay.Procedure(samples=3))
 
     assert (result.status, result.items) == ("ok", 4)
+
+
+def test_options_of_an_outsiders_backend_and_workload_are_typed_as_those_of_assay(outsider, assay):
+    outsider("extra-sum = assay_extra:THING")
+    words = ("--set", "size=50", "--option", "speed=slow,fast", "--samples", "3")
+
+    status, out, error = assay("run", "extra-sum@turtle", *words, "--format", "json")
+
+    results = json.loads(out)["results"]
+    assert status == 0, error
+    assert [(row["case"]["key"], row["facts"]["speed"]) for row in results] == [
+        ("extra-sum:size=50@turtle", "slow"),
+        ("extra-sum:size=50@turtle:speed=fast", "fast"),
+    ]
+
+
+def test_values_of_an_outsiders_backend_are_completed(outsider):
+    outsider("extra-sum = assay_extra:THING")
+    lines = ("--precision float8", "--backend turt", "extra-s")
+
+    offers = {line: completion(f"run {line}") for line in lines}
+
+    assert offers == {
+        "--precision float8": "plain,float8",
+        "--backend turt": "plain,turtle",
+        "extra-s": "plain,extra-sum",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--option", "speed=medium"), "speed of turtle is 'medium', but has to be one of"),
+        (("--option", "sped=fast"), "no option of turtle named 'sped'"),
+        (("--set", "sise=3"), "no parameter of extra-sum named 'sise'"),
+    ],
+)
+def test_wrong_options_of_an_outsider_are_refused(outsider, assay, words, complaint):
+    outsider("extra-sum = assay_extra:THING")
+
+    status, out, error = assay("run", "extra-sum@turtle", *words)
+
+    assert (status, out) == (2, "")
+    assert complaint in error
+
+
+def completion(words: str) -> str:
+    """What bash gets for an unfinished line."""
+    variables = {
+        "COMP_WORDS": f"assay {words}",
+        "COMP_CWORD": str(len(words.split())),
+        "_ASSAY_COMPLETE": "bash_complete",
+    }
+    code = "import sys; sys.argv[0] = 'assay'; from assay.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 def test_a_wrong_plugin_is_refused_by_name_with_what_it_lacks(outsider):

@@ -88,3 +88,35 @@ def test_a_share_is_between_nothing_and_the_whole():
 )
 def test_numbers_are_written_with_three_digits(value, unit, text):
     assert units.human(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "signed", "unsigned"),
+    [
+        (0.952, "−4.80 %", "4.80 %"),
+        (1.0031, "+0.31 %", "0.31 %"),
+        (1.999, "+99.90 %", "99.90 %"),
+        (16.7705, "16.8 times", "16.8 times"),
+        (1592.92, "1,600 times", "1,600 times"),
+        (0.5, "−50.00 %", "50.00 %"),
+        (1 / 16.7705, "1/16.8", "16.8 times"),
+        (0.0, "−100.00 %", "100.00 %"),
+        (math.inf, "inf times", "inf times"),
+    ],
+)
+def test_a_change_that_is_hard_to_read_in_per_cent_is_a_factor(ratio, signed, unsigned):
+    assert units.percent_change(ratio) == signed
+    assert units.difference(ratio) == unsigned
+
+
+def test_an_interval_that_is_not_known_is_not_shown():
+    assert units.span(1.0, 2.0, "{:.1f}".format) == "1.0 – 2.0"
+    assert units.span(math.nan, 2.0, "{:.1f}".format) == ""
+    assert units.span(1.0, math.nan, "{:.1f}".format) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 points"), (1, "1 point"), (1.0, "1 point"), (0.5, "0.5 points")]
+)
+def test_one_is_singular(count, text):
+    assert units.plural(count, "point") == text

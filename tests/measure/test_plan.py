@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.errors import UsageError
 from assay.measure import plan
@@ -128,3 +129,43 @@ def test_what_cannot_be_is_said_before_it_runs(text, complaint, hint):
 def test_a_backend_named_twice_is_refused():
     with pytest.raises(UsageError, match="named twice"):
         plan.expand_cases(["mnist-mlp@keras-jax"], ["torch"])
+
+
+@pytest.fixture
+def usable(monkeypatch):
+    """Only these backends are installed."""
+
+    def install(*names):
+        monkeypatch.setattr(plan, "backends_for", lambda workload: names)
+        for name in names:
+            monkeypatch.setattr(type(registry.backend(name)), "missing", lambda backend: "")
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("installed", "chosen", "left_out"),
+    [
+        (("jax", "native"), ["jax"], True),
+        (("native", "onnxruntime", "openvino"), ["onnxruntime", "openvino"], True),
+        (("native",), ["native"], False),
+        (("jax", "torch"), ["jax", "torch"], False),
+    ],
+)
+def test_native_takes_part_if_it_is_named_or_alone(usable, installed, chosen, left_out):
+    usable(*installed)
+    cases = plan.expand_cases(["mnist-mlp"], options={"mode": "infer"})
+    note = plan.describe_left_out(["mnist-mlp"], (), "infer")
+
+    assert [case.backend for case in cases] == chosen
+    assert note.endswith(f"to include it: -b {','.join(installed)}") == left_out
+    assert note.startswith("native is left out (it compiles each model") == left_out
+
+
+def test_a_named_native_takes_part(usable):
+    usable("jax", "native")
+    cases = plan.expand_cases(["mnist-mlp"], ["native", "jax"], options={"mode": "infer"})
+
+    assert [case.backend for case in cases] == ["native", "jax"]
+    assert plan.describe_left_out(["mnist-mlp"], ["native", "jax"], "infer") == ""
+    assert plan.describe_left_out(["mnist-mlp@native"], (), "infer") == ""

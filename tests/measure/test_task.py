@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from assay import readings
+from assay import read_results
 from assay.commands.task import api as tasking
 from assay.logs.task import Metric, Task
 from tests.measure.test_endings import gone
@@ -33,7 +33,7 @@ def test_a_command_gives_its_metrics_and_its_wall_time():
 
     assert (result.status, metric(result, "speed")) == ("ok", 15)
     assert 0 < metric(result, "wall_time") < 60
-    assert readings()[-1].result == result
+    assert read_results()[-1].result == result
 
 
 def test_wall_time_is_that_of_the_command():
@@ -50,7 +50,7 @@ def test_the_memory_of_a_brief_command_is_seen(home):
     command = [sys.executable, "-c", "from assay.cli.main import main; main()", *words]
     subprocess.run(command, env=world, check=True, capture_output=True)
 
-    assert readings()[-1].result.peaks["max_rss"] > 200e6
+    assert read_results()[-1].result.peaks["max_rss"] > 200e6
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_signal_ends_the_command_too(home, tmp_path, number):
 
     assert process.returncode == 130
     assert gone(int(note.read_text()))
-    assert readings()[-1].result.status == "interrupted"
+    assert read_results()[-1].result.status == "interrupted"
 
 
 def test_values_behind_a_metric_are_kept_beside_the_result(home):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay import readings
+from assay import read_results
 from assay.commands.task import api as tasking
 from assay.logs.task import Metric
 from tests.measure.test_task import metric, task
@@ -19,7 +19,7 @@ def told(name: str, printed: str, unit: str = "") -> object:
 def test_a_metric_of_a_log_is_in_the_summary(name):
     told(name, "99", unit="ms")
 
-    quantity = readings()[-1].summary.quantities[name]
+    quantity = read_results()[-1].summary.quantities[name]
     assert (quantity.value, quantity.unit) == (99, "ms")
 
 
@@ -28,7 +28,7 @@ def test_a_wall_time_of_the_log_is_not_mixed_with_that_of_the_command():
 
     assert result.values("wall_time") == (99,)
     assert 0 < metric(result, "command_wall_time") < 60
-    assert readings()[-1].summary.quantities["wall_time"].value == 99
+    assert read_results()[-1].summary.quantities["wall_time"].value == 99
 
 
 @pytest.mark.parametrize("printed", ["nan", "inf", "-inf"])
@@ -45,7 +45,7 @@ def test_a_metric_that_is_no_number_fails_and_is_shown(printed, assay):
 def test_the_shipped_task_tells_its_loss():
     tasking.run_task(tasking.find_task("numpy_regression", "examples/tasks/tasks.toml"))
 
-    found = readings()[-1].summary.quantities
+    found = read_results()[-1].summary.quantities
     assert {"speed", "loss", "training_time", "wall_time"} <= set(found)
     assert (found["loss"].n, found["speed"].unit) == (3, "samples/s")
 

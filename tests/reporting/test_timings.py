@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from assay.core.errors import UsageError
-from assay.core.findings import Doubt, Quantity, SummarizedResult, Summary
+from assay.core.findings import Doubt, Mismatch, Quantity, SummarizedResult, Summary
 from assay.core.records import Case, Procedure, Result
 from assay.reporting.output.text import table_text
 from assay.reporting.timings import COLUMNS, results_table
+from assay.stats.fairness.checks import differences
 
 PEAKS = {"max_rss": 300 * 2**20}
 
@@ -44,8 +45,55 @@ def column(table, name: str) -> list[str]:
 def test_the_fastest_is_named_and_the_others_are_a_share_of_it():
     table = results_table([reading("net@jax", 100), reading("net@torch", 200)])
 
-    assert column(table, "speed") == ["0.50 x", "1.00 x"]
+    assert column(table, "speed / fastest") == ["0.50 x", "1.00 x"]
     assert table.notes[0] == "fastest: net@torch, 2.00 times the next (net@jax)"
+
+
+def test_other_options_than_the_fastest_are_noted_first_and_marked():
+    off, on = (
+        msgspec.structs.replace(
+            each,
+            result=msgspec.structs.replace(
+                each.result,
+                case=as_case(f"net@{backend}", compiler=compiler, mode=mode),
+                facts={"mode": "train"},
+            ),
+        )
+        for each, backend, compiler, mode in (
+            (reading("net@torch", 7), "torch", "off", "a"),
+            (reading("net@jax", 100), "jax", "on", "b"),
+        )
+    )
+
+    table = results_table([off, on], mismatches=differences([off.result, on.result]))
+
+    assert column(table, "speed / fastest") == ["0.07 x*", "1.00 x"]
+    assert table.notes[0] == "* net: options differ: compiler off (torch), on (jax)"
+    assert table.notes[1].startswith("fastest: net@jax")
+
+
+def test_a_contender_with_wrong_outputs_has_no_rank_and_is_not_the_fastest():
+    readings = [
+        reading(f"net@{name}", rate, id=name)
+        for name, rate in (("native", 400), ("torch", 200), ("jax", 100))
+    ]
+    wrong = Mismatch(
+        workload="net", what="outputs", text="they differ", unfair=True, wrong={"native": 0.25}
+    )
+
+    table = results_table(readings, mismatches=[wrong])
+
+    assert column(table, "speed / fastest") == ["outputs differ by 0.25", "1.00 x", "0.50 x"]
+    assert table.notes[1] == "fastest: net@torch, 2.00 times the next (net@jax)"
+
+
+def test_beside_a_contender_with_wrong_outputs_alone_nobody_is_the_fastest():
+    readings = [reading("net@native", 400, id="n"), reading("net@torch", 200, id="t")]
+    wrong = Mismatch(workload="net", what="outputs", text="", unfair=True, wrong={"n": 0.25})
+
+    table = results_table(readings, mismatches=[wrong])
+
+    assert not any("fastest" in note for note in table.notes)
 
 
 def test_two_whose_intervals_overlap_are_told_what_would_decide():
@@ -59,7 +107,7 @@ def test_two_whose_intervals_overlap_are_told_what_would_decide():
 def test_speeds_of_different_workloads_are_not_compared():
     table = results_table([reading("net@jax", 100), reading("other@jax", 200)])
 
-    assert "speed" not in table.columns
+    assert not any("speed" in name for name in table.columns)
     assert table.notes == ()
 
 

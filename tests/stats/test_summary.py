@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -135,9 +136,8 @@ def test_no_usable_sample_gives_no_number_and_says_so(values):
 
 def test_constant_samples_have_no_spread():
     found = summarize(result(steady([0.5] * 50))).quantities
-    assert found["step_time"].low == found["step_time"].high == 0.5
     assert found["coefficient_of_variation"].value == 0
-    assert found["minimum_detectable_effect"].value == 0
+    assert found["minimum_detectable_effect"].value > 10  # by the resolution of their timer
 
 
 @given(st.lists(ANY, max_size=40), st.integers(1, 3))
@@ -174,3 +174,45 @@ def test_what_a_reading_counts_is_what_its_summary_is_made_of():
 
     assert len(counted) == summary.quantities["step_time"].n <= 200
     assert min(counted) == 0.01
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([0.07] * 50, 0.065, 0.075),  # printed with two digits
+        ([0.015625] * 20 + [0.03125] + [0.015625] * 29, 0.0078125, 0.0234375),  # a clock's step
+        ([2.0] * 5, 1.5, 2.5),
+    ],
+)
+def test_equal_values_of_a_coarse_timer_have_an_interval_of_its_resolution(values, low, high):
+    step = summarize(result(steady(values))).quantities["step_time"]
+
+    assert (step.low, step.high) == pytest.approx((low, high))
+
+
+def test_the_resolution_of_a_coarse_clock_is_shared_by_the_steps_of_a_sample():
+    part = Samples(
+        metric="step_time",
+        unit="s",
+        phase="steady",
+        values=(0.0025,) * 30,
+        starts=(0.0,) * 30,
+        steps=4,
+    )
+    coarse = msgspec.structs.replace(result(part), facts={"timer_resolution": 0.01})
+
+    step = summarize(coarse).quantities["step_time"]
+
+    assert (step.low, step.high) == pytest.approx((0.00125, 0.00375))
+
+
+def test_a_reported_time_is_widened_and_a_loss_is_not():
+    time, loss = (
+        Samples(metric=name, unit=unit, phase="steady", values=(0.5,) * 4)
+        for name, unit in (("epoch", "s"), ("error", ""))
+    )
+
+    found = summarize(result(time, loss)).quantities
+
+    assert (found["epoch"].low, found["epoch"].high) == pytest.approx((0.45, 0.55))
+    assert found["error"].low == found["error"].high == 0.5

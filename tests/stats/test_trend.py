@@ -77,7 +77,7 @@ def test_values_that_are_not_all_positive_shift_by_a_difference():
 
 
 def test_too_few_points_have_no_shift():
-    assert trend.history(points([1, 1, 1, 1, 9, 9, 9, 9, 9])).shifts == ()
+    assert trend.history(points([1, 1, 1, 1, 9, 9, 9, 9])).shifts == ()
 
 
 def test_ten_thousand_points_are_searched_in_windows():

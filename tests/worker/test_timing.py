@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from assay.testing import FakeClock, FakeSession
+from assay.worker import timing
 from assay.worker.timing import steps_per_sample, take, time_steps, unsynchronized_share
 
 
@@ -164,3 +166,14 @@ def reading(session, clock, seconds):
         clock.advance(seconds)
 
     return read
+
+
+def test_the_step_of_a_coarse_clock_is_seen():
+    ticks = itertools.count()
+
+    assert timing.clock_step(lambda: next(ticks) // 100 * 0.015625) == pytest.approx(0.015625)
+    assert timing.clock_step() < timing.COARSE
+
+
+def test_a_clock_that_stands_still_has_no_step():
+    assert timing.clock_step(lambda: 1.0) == math.inf

@@ -16,7 +16,7 @@ from assay.backends import options as _options
 from assay.backends.keras import engines
 from assay.core import codec, fingerprint, phases
 from assay.core.contracts import Option
-from assay.core.files import user_file
+from assay.core.files import user_file, write_user_file
 from assay.core.records import Case, Value
 from assay.core.sessions import Job, Session
 from assay.core.settings import SHARED_CACHE
@@ -176,6 +176,8 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
 class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
     """Needs a compiler; oneDNN only if requested."""
 
+    on_request: str = "it compiles each model for some seconds to minutes"
+
     @property
     def options(self) -> Mapping[str, Option]:
         return {**OPTIONS, "kernels": KERNELS, "config": CONFIG}
@@ -298,8 +300,7 @@ def _write(model: CapturedJob, folder: Path) -> None:
         said=dict(model.said),
         inputs=len(model.inputs),
     )
-    with user_file(folder / "kept.json") as temporary:
-        temporary.write_bytes(codec.encode(record))
+    write_user_file(folder / "kept.json", codec.encode(record))
 
 
 def _read(folder: Path) -> CapturedJob:

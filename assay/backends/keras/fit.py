@@ -99,32 +99,32 @@ class DeviceImages(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(trainable=False, dtype="float32")
         self._augmentation = augmentation
         self._seeds = keras.random.SeedGenerator(seed)
-        self._pictures = self.add_weight(
+        self._images = self.add_weight(
             name="pictures",
             shape=images.shape,
             dtype=str(images.dtype),
             initializer="zeros",
             trainable=False,
         )
-        self._pictures.assign(images)
+        self._images.assign(images)
 
     def call(self, numbers: Any, training: bool = False) -> Any:
         if training and self._augmentation != Augmentation():
             return self._augment(numbers)
-        return ops.cast(ops.take(self._pictures, numbers, axis=0), self.compute_dtype)
+        return ops.cast(ops.take(self._images, numbers, axis=0), self.compute_dtype)
 
     def compute_output_spec(self, numbers: Any, training: bool = False) -> Any:
-        shape = (*numbers.shape, *self._pictures.shape[1:])
+        shape = (*numbers.shape, *self._images.shape[1:])
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
     def _augment(self, numbers: Any) -> Any:
         """One gather of the source of every pixel; pixels from outside are 0."""
-        _, height, width, channels = self._pictures.shape
+        _, height, width, channels = self._images.shape
         rows, columns = self._sources(ops.shape(numbers)[0], height, width)
         inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
         rows, columns = ops.clip(rows, 0, height - 1), ops.clip(columns, 0, width - 1)
         places = (numbers[:, None, None] * height + rows) * width + columns
-        pixels = ops.reshape(self._pictures, (-1, channels))
+        pixels = ops.reshape(self._images, (-1, channels))
         values = ops.cast(ops.take(pixels, places, axis=0), self.compute_dtype)
         return ops.where(inside[..., None], values, 0.0)
 

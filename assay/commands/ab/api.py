@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +23,7 @@ from assay.core.options import (
 from assay.core.progress import ProgressCallback, ignore
 
 if TYPE_CHECKING:
+    from assay.reporting.python_view import States
     from assay.stats.paired_ratio import Comparison
 
 
@@ -73,18 +74,21 @@ def ab(
     tags: Tags = None,
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-) -> Iterator[Comparison]:
+) -> States[Comparison]:
     """Compare two contenders; the comparison so far is yielded after each pair and stored.
 
     The last one says why it `ended`. `aa` compares a case with itself; `cold` disables the shared
     compilation cache; `build` is run in each commit's checkout; `trust` lets a `.pt2` file run
     code; `on` is a Ray cluster, for both of a pair.
 
-    >>> for comparison in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
+    >>> comparisons = assay.ab("mnist-mlp@jax", "mnist-mlp@torch")
+    >>> for comparison in comparisons:  # each one when a pair is done
     ...     print(comparison.verdict, comparison.ratio.value, comparison.ended)
+    >>> print(comparisons, comparisons.best)
     """
     from assay.commands.ab import loop
     from assay.commands.ab.request import check_remote, make_request
+    from assay.commands.ab.view import states
     from assay.measure.remote import executor
 
     check_remote(on, need, {"--python": pythons, "--commit": commits})
@@ -106,7 +110,7 @@ def ab(
         trust=trust,
     )
     plan = loop.make_plan(request, label, tags)
-    return loop.compare_pairs(request, plan, store, progress, executor(on, need))
+    return states(loop.compare_pairs(request, plan, store, progress, executor(on, need)))
 
 
 @accept_old_keywords(home="store")
@@ -116,11 +120,12 @@ def resume(
     progress: ProgressCallback = ignore,
     on: str = "",
     need: Mapping[str, str] | None = None,
-) -> Iterator[Comparison]:
+) -> States[Comparison]:
     """Continue a comparison that was interrupted or undecided, for its budget once more."""
     from assay.commands.ab.loop import resume_pairs
+    from assay.commands.ab.view import states
 
-    return resume_pairs(run, store, progress, on, need)
+    return states(resume_pairs(run, store, progress, on, need))
 
 
 def load_comparison(run: str, store: StoreUrl = None) -> Comparison:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from assay.cli.progress import ProgressLine
     from assay.stats.paired_ratio import Comparison
 
-WIDE_RATIO = 4  # an interval from x to 4 x is not worth printing
 EXAMPLES = """\b
 Examples:
   assay ab mnist-mlp@jax mnist-mlp@torch                     random pairs of fresh processes
@@ -95,20 +94,11 @@ def show(run: str, store: str | None, format: str) -> None:
 
 
 def _print_progress(comparisons: Iterator[Comparison], line: ProgressLine) -> Iterator[Comparison]:
-    from assay.core.units import percent_change
+    from assay.commands.ab.view import progress_line
 
     for comparison in comparisons:
-        ratio = comparison.ratio
-        if ratio.n and not comparison.ended.startswith("interrupted"):
-            wide = comparison.verdict == "cannot-tell" and ratio.high > WIDE_RATIO * ratio.low
-            interval = (
-                "too few pairs"
-                if wide
-                else f"{percent_change(ratio.low)} to {percent_change(ratio.high)}"
-            )
-            line.put_line(
-                f"pair {ratio.n}: {percent_change(ratio.value)}, {interval}: {comparison.verdict}"
-            )
+        if comparison.ratio.n and not comparison.ended.startswith("interrupted"):
+            line.put_line(progress_line(comparison))
         yield comparison
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from assay.core.errors import AssayError
 from assay.core.findings import Output, Table
-from assay.core.units import human
+from assay.core.units import difference, human, percent_change, span
+from assay.reporting.python_view import States
 from assay.stats.paired_ratio import Comparison
+from assay.stats.sequential import LEVEL_NOTE
 
 _WORDS = {
     "faster": "faster: the candidate's {metric} is {change} than the baseline's",
@@ -17,6 +21,7 @@ _WORDS = {
     "same": "same: they differ by less than {minimum:.3g} %",
     "cannot-tell": "cannot-tell: the interval contains both a change and no change",
 }
+_WINNERS = {"faster": "candidate", "slower": "baseline"}
 
 
 def output(comparison: Comparison) -> Output:
@@ -26,7 +31,7 @@ def output(comparison: Comparison) -> Output:
 def comparison_table(comparison: Comparison) -> Table:
     """One row per contender; the verdict is the title, notes follow."""
     ratio = comparison.ratio
-    interval = f"{ratio.low:.4f} – {ratio.high:.4f}" if ratio.n else ""
+    interval = span(ratio.low, ratio.high, "{:.4f}".format) if ratio.n else ""
     times = [
         human(v, comparison.unit) if v == v else ""
         for v in comparison.middles or (math.nan, math.nan)
@@ -42,19 +47,45 @@ def comparison_table(comparison: Comparison) -> Table:
         ),
         numeric=frozenset({comparison.metric, "ratio", "98 % interval", "pairs"}),
         title=headline(comparison),
-        notes=(*_verdict_notes(comparison), *comparison.notes),
+        notes=(*_verdict_notes(comparison), *comparison.notes, *([LEVEL_NOTE] if ratio.n else [])),
     )
 
 
 def headline(comparison: Comparison) -> str:
     if not comparison.ratio.n:
         return "cannot-tell: there is nothing to compare"
-    percent = 100 * (comparison.ratio.value - 1)
+    ratio = comparison.ratio.value
     return _WORDS[comparison.verdict].format(
         minimum=100 * comparison.minimum,
         metric=comparison.metric,
-        change=f"{abs(percent):.2f} % {'higher' if percent > 0 else 'lower'}",
+        change=f"{difference(ratio)} {'higher' if ratio > 1 else 'lower'}",
     )
+
+
+def progress_line(comparison: Comparison) -> str:
+    """The ratio after a pair; its verdict only when it counts, which is at the end."""
+    ratio = comparison.ratio
+    decided = comparison.ended and comparison.verdict != "cannot-tell"
+    interval = span(ratio.low, ratio.high, percent_change)
+    verdict = comparison.verdict if decided else "undecided"
+    return f"pair {ratio.n}: {percent_change(ratio.value)} ({interval}), {verdict}"
+
+
+def states(comparisons: Iterator[Comparison]) -> States[Comparison]:
+    """A comparison for Python: it prints as its table."""
+    return States(comparisons, output, _pairs, faster)
+
+
+def faster(comparison: Comparison) -> str:
+    """The key of the case that is faster."""
+    if comparison.verdict not in _WINNERS:
+        raise AssayError(f"Neither is faster: {headline(comparison)}.")
+    return str(getattr(comparison, _WINNERS[comparison.verdict]))
+
+
+def _pairs(comparison: Comparison) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = msgspec.to_builtins(comparison.pairs)
+    return plain
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:

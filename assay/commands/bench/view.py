@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assay.commands.bench.trials import Trials
-from assay.core.findings import Output, Quantity, Table
+from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 from assay.reporting.results import status_notes
+from assay.reporting.timings import interval
 
 
 def output(results: Sequence[Result], trials: Sequence[Trials]) -> Output:
@@ -33,7 +34,7 @@ def metrics_table(trials: Iterable[Trials]) -> Table:
                 trial.key,
                 trial.metric,
                 human(trial.quantity.value, trial.quantity.unit),
-                _interval(trial.quantity),
+                interval(trial.quantity) if trial.quantity.n > 1 else "",
                 str(trial.quantity.n),
                 ", ".join(f"#{number}" for number in trial.outliers),
             )
@@ -53,12 +54,6 @@ def _run(result: Result) -> tuple[str, ...]:
         str(result.facts.get("reports", "")),
         result.status,
     )
-
-
-def _interval(quantity: Quantity) -> str:
-    if quantity.n < 2:
-        return ""
-    return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
 
 
 def document(results: Sequence[Result], trials: Iterable[Trials]) -> dict[str, object]:

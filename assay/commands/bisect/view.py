@@ -8,7 +8,8 @@ import msgspec
 
 from assay.commands.bisect.api import Bisection, BisectStep
 from assay.core.findings import Output, Table
-from assay.core.units import percent_change
+from assay.core.units import percent_change, plural, span
+from assay.stats.sequential import LEVEL_NOTE
 
 
 def output(bisection: Bisection) -> Output:
@@ -31,7 +32,9 @@ def output(bisection: Bisection) -> Output:
 
 def headline(bisection: Bisection) -> str:
     if not bisection.suspects:
-        return bisection.ended or f"{len(bisection.names) - 1} revisions, nothing is known yet"
+        return bisection.ended or (
+            f"{plural(len(bisection.names) - 1, 'revision')}, nothing is known yet"
+        )
     names = " or ".join(short(name, bisection) for name in bisection.suspects)
     sure = f"with a probability of {100 * bisection.chance:.1f} %"
     what = (
@@ -60,7 +63,7 @@ def _row(step: BisectStep, bisection: Bisection) -> tuple[str, ...]:
         short(step.name, bisection),
         f"{step.place} of {len(bisection.names) - 1}",
         percent_change(step.ratio) if known else "",
-        f"{percent_change(step.low)} – {percent_change(step.high)}" if known else "",
+        span(step.low, step.high, percent_change) if known else "",
         step.verdict,
         step.text,
     )
@@ -74,4 +77,4 @@ def _notes(bisection: Bisection) -> list[str]:
         )
     if bisection.suspects and bisection.what == "commit":
         notes.append(f"to see it: git show {bisection.suspects[-1][:12]}")
-    return notes
+    return [*notes, *([LEVEL_NOTE] if bisection.tried else [])]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.commands.compare.api import Differences
 from assay.core.findings import Output, Quantity, Table
-from assay.core.units import human
+from assay.core.units import human, span
 from assay.stats.compare_sets import Difference, GroupMean
 
 FEW_PROCESSES = (
@@ -71,14 +71,14 @@ def _row(difference: Difference) -> tuple[str, ...]:
         difference.metric,
         _with_count(difference.first),
         _with_count(difference.second),
-        f"{difference.ratio:.3f}" if compared else "",
+        f"{difference.ratio:.3f}" if compared and difference.ratio == difference.ratio else "",
         _span(difference.low, difference.high) if compared else "",
         difference.verdict,
     )
 
 
 def _span(low: float, high: float) -> str:
-    return f"{low:.3f} – {high:.3f}"
+    return span(low, high, "{:.3f}".format)
 
 
 def _with_count(quantity: Quantity) -> str:

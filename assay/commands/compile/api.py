@@ -18,7 +18,7 @@ from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.contracts import WithExamples
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.files import atomic_path, user_path, write_atomic
+from assay.core.files import user_file, user_path, write_user_file
 from assay.core.messages import MODEL_FILES
 from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
@@ -154,7 +154,7 @@ def write_data(model: str, compiled: InstalledProgram, folder: Path) -> str:
         if [value.shape for value in compiled.inputs] != [shape]:
             return f"its {split} set has items of {shape}, but the program takes {compiled.takes}"
     folder.mkdir(exist_ok=True)
-    (folder / "layout.txt").write_text(f"{compiled.takes}\n")
+    write_user_file(folder / "layout.txt", f"{compiled.takes}\n".encode())
     for split, examples in sets.items():
         _write_inputs(examples, compiled, folder / f"{split}_input.bin")
         _write_arrays(folder / f"{split}_labels.bin", [np.asarray(examples.labels, np.uint32)])
@@ -170,7 +170,7 @@ def _class_data(model: str, compiled: InstalledProgram, folder: Path) -> str:
     )
     if size != expected:
         return f"its test set has {size} bytes of items, but the program takes {compiled.takes}"
-    (folder / "layout.txt").write_text(f"{compiled.takes}\n")
+    write_user_file(folder / "layout.txt", f"{compiled.takes}\n".encode())
     return ""
 
 
@@ -188,7 +188,7 @@ def _to_channels_first(items: Any, compiled: InstalledProgram) -> np.ndarray[Any
 
 
 def _write_arrays(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:
-    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+    with user_file(path) as temporary, open(temporary, "wb") as file:
         for part in parts:
             file.write(np.ascontiguousarray(part).tobytes())
 
@@ -216,14 +216,14 @@ def take_configurations(compiled: InstalledProgram, graph: Graph, request: Compi
         compiled.program.with_name(compiled.program.name + end) for end in (".lines", ".configs")
     )
     try:
-        write_atomic(lines, line_names(dataflow(graph)).encode())
+        write_user_file(lines, line_names(dataflow(graph)).encode())
     except UsageError:
         return lines.unlink(missing_ok=True)
     if folder.exists():
         shutil.rmtree(folder)  # of the program that was here before
     if request.model:
         folder.mkdir()
-        write_atomic(folder / "build", "\n".join(command_words(request)).encode())
+        write_user_file(folder / "build", "\n".join(command_words(request)).encode())
 
 
 def command_words(request: CompileRequest) -> list[str]:

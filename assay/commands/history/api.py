@@ -120,15 +120,15 @@ def _matches_case(stored: StoredSeries, case: str) -> bool:
 def read(store: Store, stored: StoredSeries, order: Order = "time") -> SeriesHistory:
     """One series of a store that is open."""
     from assay.stats import trend as analysis  # with numpy
-    from assay.stats.changepoints import FEWEST
+    from assay.stats.large_steps import MIN_POINTS
 
     points = store.points(stored.series.id, stored.metric)
     notes: list[str] = []
     if order == "commit":
         points = _order_by_commit(points, notes)
-    if len(points) < FEWEST:
+    if len(points) < MIN_POINTS:
         notes.append(
-            f"{len(points)} points are too few to tell shifts from noise: {FEWEST} are needed"
+            f"{len(points)} points are too few to tell shifts from noise: {MIN_POINTS} are needed"
         )
     trend = analysis.history(points)
     return SeriesHistory(

@@ -11,7 +11,7 @@ import msgspec
 from assay.commands.history.api import ExplainedShift, SeriesHistory
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
-from assay.core.units import human, percent_change
+from assay.core.units import human, percent_change, plural
 from assay.reporting.output.text import table_text
 from assay.stats.causes import Cause
 from assay.stats.trend import Drift
@@ -125,7 +125,7 @@ def _span(history: SeriesHistory) -> str:
     else:
         ends = f"{first.started[:10]} … {last.started[:10]}"
     stable = len(history.points) - history.stable_from
-    return f"{len(history.points)} points, {ends}; the last {stable} are one stretch"
+    return f"{plural(len(history.points), 'point')}, {ends}; the last {stable} are one stretch"
 
 
 def _document(history: SeriesHistory) -> dict[str, Any]:

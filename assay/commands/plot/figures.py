@@ -9,9 +9,10 @@ from typing import Any
 
 from assay.commands.race.ranking import Race
 from assay.core.errors import UsageError
+from assay.core.files import check_output
 from assay.core.findings import SummarizedResult
 from assay.core.records import Result, Samples
-from assay.reporting.figure import COLORS, new_figure
+from assay.reporting.figure import COLORS, new_figure, save_figure
 from assay.stats.paired_ratio import Comparison
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -44,6 +45,7 @@ def check_figure_path(path: Path) -> Path:
         raise UsageError(
             f"The folder {path.parent} does not exist.", hint="Create it, or choose another."
         )
+    check_output(path)
     return path
 
 
@@ -65,7 +67,7 @@ def process(rows: Sequence[Row], title: str, path: Path) -> None:
             axis.legend(loc="lower right", frameon=False)
     axes[-1].set_xlabel("seconds since the worker started")
     axes[0].set_title(title, loc="left")
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def samples(readings: Sequence[SummarizedResult], path: Path) -> None:
@@ -92,7 +94,7 @@ def samples(readings: Sequence[SummarizedResult], path: Path) -> None:
     axes[-1][1].set_xlabel("samples")
     if without:
         figure.supxlabel(f"without step times: {', '.join(without)}", fontsize="small")
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def comparison(comparison: Comparison, path: Path) -> None:
@@ -116,7 +118,7 @@ def comparison(comparison: Comparison, path: Path) -> None:
         f"{comparison.candidate}\nagainst {comparison.baseline}", loc="left", fontsize="medium"
     )
     axis.legend(frameon=False)
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def race(race: Race, path: Path) -> None:
@@ -134,7 +136,7 @@ def race(race: Race, path: Path) -> None:
     axis.invert_yaxis()
     _ratio_ticks(axis)
     axis.set_xlabel(f"{race.metric} over that of the fastest")
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def _ratio_ticks(axis: Any) -> None:
@@ -169,7 +171,7 @@ def metrics(readings: Sequence[SummarizedResult], path: Path) -> None:
     axes[-1].xaxis.get_major_locator().set_params(integer=True)
     axes[-1].set_xlabel("epoch or repeat")
     axes[0].legend(frameon=False, fontsize="small")
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def _check_any(count: int, what: str) -> None:

@@ -17,7 +17,7 @@ from assay.core.case_text import CaseLike, parse_case
 from assay.core.contracts import Backend, TakesImages, Workload
 from assay.core.errors import AssayError, UsageError
 from assay.core.executor import Executor
-from assay.core.findings import SummarizedResult, Summary, Table
+from assay.core.findings import Output, SummarizedResult, Summary, Table
 from assay.core.options import (
     Backends,
     Cluster,
@@ -44,6 +44,7 @@ from assay.measure.inputs import Axes, axes, backend_names
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import Recorder, check_resumable, new_run, reopen_run
 from assay.measure.remote import executor
+from assay.reporting.python_view import States
 from assay.stats import paired_ratio
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
 from assay.stores.runs import RACE, read_document, tag_number
@@ -87,7 +88,7 @@ def race(
     label: Label = "",
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-) -> Iterator[Race]:
+) -> States[Race]:
     """Find the fastest configuration here, by time per item; yields the ranking after each heat.
 
     `metric` is another time of text generation: time_to_first_token, time_per_output_token, or
@@ -114,7 +115,7 @@ def race(
         tags=safe_tags({"race": _text(workload)}),
         verb="race",
     )
-    return _new(race_plan, store, progress, machines)
+    return states(_new(race_plan, store, progress, machines))
 
 
 def resume(
@@ -123,10 +124,15 @@ def resume(
     progress: ProgressCallback = ignore,
     on: str = "",
     need: Mapping[str, str] | None = None,
-) -> Iterator[Race]:
+) -> States[Race]:
     """Continue a race that was interrupted or ran out of time, with the same budget again."""
     machines = executor(on, need)  # first: a mistake there is reported before others
-    return _resume(check_resumable(run, "race", home), home, progress, machines)
+    return states(_resume(check_resumable(run, "race", home), home, progress, machines))
+
+
+def states(races: Iterator[Race]) -> States[Race]:
+    """A race for Python: it prints as its ranking."""
+    return States(races, _output, lambda race: msgspec.to_builtins(race.places), _leader)
 
 
 def load_race(run: str, home: Home = None) -> Race:
@@ -143,7 +149,7 @@ def contenders(
     plan.check_duplicates([base_case], backends)
     definition = registry.workload(base_case.workload)
     params = definition.params
-    names = plan.backends_of(base_case, backends, [mode])
+    names = plan.backends_of(base_case, backends, [mode], on_request=True)
     cases: dict[str, Case] = {}
     for name in names:
         backend = registry.backend(name)
@@ -170,6 +176,20 @@ def contenders(
             hint="Name more with --over, as in --over batch_size=8,32.",
         )
     return tuple(sorted(cases.values(), key=lambda case: case.key.count("=")))
+
+
+def _output(race: Race) -> Output:
+    from assay.commands.race.view import output
+
+    return output(race, read_option_effects(race))
+
+
+def _leader(race: Race) -> str:
+    if not race.ended.startswith("decided"):
+        raise AssayError(
+            "The race has no winner yet.", hint=f"To continue: assay race --resume {race.run}"
+        )
+    return race.places[0].key
 
 
 def _metric(name: str) -> str:

@@ -9,7 +9,12 @@ import msgspec
 
 from assay.commands.race.ranking import Place, Race
 from assay.core.findings import Output, Table
-from assay.core.units import human
+from assay.core.units import human, span
+
+LEVEL_NOTE = (
+    "95 %: no interval after any heat excludes the true ratio to the leader, in 95 % of races; "
+    "the table of run shows it for each interval alone"
+)
 
 
 def output(race: Race, option_effects: Table) -> Output:
@@ -53,7 +58,7 @@ def headline(race: Race) -> str:
 def _row(place: Place, numbers: Mapping[str, int]) -> tuple[str, ...]:
     ratio = place.ratio
     timed = math.isfinite(ratio.value)
-    interval = f"{ratio.low:.3f} – {ratio.high:.3f}" if ratio.n else ""
+    interval = span(ratio.low, ratio.high, "{:.3f}".format) if ratio.n else ""
     return (
         str(numbers[place.key]) if timed else "",
         place.key,
@@ -80,4 +85,5 @@ def _notes(race: Race) -> list[str]:
             f"{untried} contender{'s were' if untried > 1 else ' was'} not tried; see --resume"
         )
     notes += [race.ended] if race.ended else []
+    notes += [LEVEL_NOTE] if any(place.ratio.n for place in race.places) else []
     return notes + ([f"to run it: {race.command}"] if race.command else [])

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.core.findings import Quantity
 from assay.core.records import SCHEMA, Result
+from assay.core.units import difference, percent_change
 from assay.stats import compare_sets
 from assay.stats.intervals import Array
 from assay.stats.machine_speed import format_change, machine_change
@@ -125,8 +126,8 @@ def _may_be_chance(old: Result, metric: str) -> bool:
 def _differs(typical: Deviation, fastest: Deviation | None, machine: float) -> str:
     if typical.differs(machine) or fastest is None:
         text = _difference_text(typical, fastest is not None)
-        return f"differs by {_percent(abs(typical.value - 1))}: {text}"
-    by = _percent(abs(fastest.value - 1))
+        return f"differs by {difference(typical.value, 1)}: {text}"
+    by = difference(fastest.value, 1)
     return f"differs by {by} in its fastest steps: {_difference_text(fastest)}"
 
 
@@ -143,12 +144,10 @@ def _spread_text(typical: Deviation) -> str:
 
 
 def _difference_text(estimate: Deviation, timed: bool = True) -> str:
-    difference = estimate.value - 1
     more, less = ("slower", "faster") if timed else ("higher", "lower")
-    span = f"{100 * (estimate.low - 1):+.1f} % to {100 * (estimate.high - 1):+.1f} %".replace(
-        "-", "−"
-    )
-    return f"{_percent(abs(difference))} {more if difference > 0 else less}, {span}"
+    low, high = (percent_change(bound, 1) for bound in (estimate.low, estimate.high))
+    word = more if estimate.value > 1 else less
+    return f"{difference(estimate.value, 1)} {word}, {low} to {high}"
 
 
 def _percent(share: float) -> str:

@@ -14,7 +14,7 @@ from assay.commands.repro import setup, view
 from assay.commands.repro import setup as asked
 from assay.commands.repro.answer import Reproduction
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file
+from assay.core.files import write_user_file
 from assay.core.options import Argument, Flag, Share, StoreUrl, Trust, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Query, Result
@@ -229,6 +229,5 @@ def _write_files(result: Result, reproduction: Reproduction, folder: Path) -> Re
 
 def _write(folder: Path, texts: dict[str, str]) -> Sequence[str]:
     for name, text in texts.items():
-        with user_file(folder / name) as temporary:
-            temporary.write_text(text)
+        write_user_file(folder / name, text.encode())
     return [str(folder / name) for name in texts]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.findings import RunResults
 from assay.core.options import (
     Axes,
     BackendOptions,
@@ -27,7 +26,10 @@ from assay.core.options import (
     accept_old_keywords,
 )
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Procedure, Result
+from assay.core.records import Procedure
+
+if TYPE_CHECKING:
+    from assay.measure.run_results import RunResults
 
 
 @accept_old_keywords(home="store")
@@ -195,7 +197,9 @@ def run(
     How each case is measured is a `procedure`, or its parts. `on` is the address of a Ray cluster,
     whose nodes measure, and `need` what a node has to have.
 
-    >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
+    >>> results = assay.run("mnist-mlp", budget="5s")
+    >>> print(results, results.best.case.key)  # a table; measuring ends first
+    >>> for result in assay.run("mnist-mlp", backends=["keras-jax"]):  # each one when it is ready
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
     from assay.measure import inputs
@@ -203,6 +207,7 @@ def run(
     from assay.measure.plan import make_plan
     from assay.measure.recorder import run_cases
     from assay.measure.remote import executor
+    from assay.measure.run_results import RunResults
 
     _check_model(model, on)
     machines = executor(on, need)
@@ -238,10 +243,11 @@ def resume(
     progress: ProgressCallback = ignore,
     on: str = "",
     need: Mapping[str, str] | None = None,
-) -> Iterator[Result]:
+) -> RunResults:
     """Measure the missing cases of an interrupted run, here or on a cluster."""
     from assay.measure.recorder import resume_cases
     from assay.measure.remote import executor
+    from assay.measure.run_results import RunResults
 
     return RunResults(resume_cases(run, "run", store, progress, executor(on, need)))
 

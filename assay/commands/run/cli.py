@@ -14,6 +14,7 @@ from assay.commands.run import api
 from assay.core.errors import UsageError
 from assay.core.options import Argument, Columns, Flag, Format, Strict
 from assay.core.records import Query
+from assay.measure.plan import describe_left_out
 from assay.measure.recorder import resume_cases
 from assay.measure.remote import executor
 from assay.reporting.timings import check_columns
@@ -89,6 +90,8 @@ def command(
         if resume
         else api.run(*cases, **keywords, progress=line).readings
     )
+    if left_out := describe_left_out(cases, keywords["backends"], keywords["mode"]):
+        options.print_message(f"note: {left_out}")
     with show_when_done(line, "run", store, format, columns, strict) as readings:
         for reading in results:
             line.done(reading.result)

@@ -9,7 +9,7 @@ import msgspec
 from assay.commands.scale.api import ScalePoint
 from assay.core.findings import Output, Quantity, SummarizedResult, Table
 from assay.core.records import SCHEMA
-from assay.core.units import human
+from assay.core.units import human, plural, span
 from assay.reporting.warnings import notes
 
 COLUMNS = ("devices", "items a step", "throughput", "per device", "efficiency", "95 % interval")
@@ -20,7 +20,7 @@ def output(points: Sequence[ScalePoint], readings: Sequence[SummarizedResult]) -
     ordered = sorted(
         readings, key=lambda reading: [p.result for p in points].index(reading.result.id)
     )
-    names = [f"{point.devices} devices" for point in points]
+    names = [plural(point.devices, "device") for point in points]
     more = (COMMUNICATION,) if any(point.communication for point in points) else ()
     columns = (*COLUMNS, *more)
     return Output(
@@ -69,4 +69,4 @@ def _unknown_note(readings: Sequence[SummarizedResult], names: Sequence[str]) ->
 def _interval(efficiency: Quantity | None, devices: int) -> str:
     if efficiency is None or devices == 1:
         return ""
-    return f"[{efficiency.low:.1%}, {efficiency.high:.1%}]"
+    return span(efficiency.low, efficiency.high, "{:.1%}".format)

@@ -8,7 +8,7 @@ from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
 from assay.commands.schedule import api, plan_file
 from assay.commands.schedule.view import runs_output
-from assay.core.files import user_file, user_path
+from assay.core.files import user_path, write_user_file
 from assay.core.options import Flag, Format
 
 
@@ -45,8 +45,7 @@ def command(
     files = api.schedule(**keywords)
     if write:
         for name, text in files.items():
-            with user_file(user_path(write) / name) as temporary:
-                temporary.write_text(text)
+            write_user_file(user_path(write) / name, text.encode())
             options.print_message(f"written: {user_path(write) / name}")
     elif format == "json":
         printing.put_document(files)

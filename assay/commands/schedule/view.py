@@ -11,11 +11,13 @@ from assay.commands.schedule.run_log import PlanRun, PlanRunLine
 from assay.core.findings import Output, SummarizedResult, Table
 from assay.core.records import SCHEMA
 from assay.reporting import results
+from assay.stats.fairness.checks import fairness
 
 
 def output(night: PlanRun, readings: Sequence[SummarizedResult]) -> Output:
     """Results, checks, findings."""
-    tables = [results.table(readings)] if readings else []
+    mismatches = fairness(reading.result for reading in readings)
+    tables = [results.table(readings, mismatches)] if readings else []
     if night.checked:
         tables.append(view.check_table(night.checked))
     tables.append(

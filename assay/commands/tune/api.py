@@ -15,7 +15,7 @@ from assay.commands.tune.tuner import TunedModel, load_tuned_model
 from assay.core import codec
 from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, NotPossibleError
-from assay.core.files import user_path, write_atomic
+from assay.core.files import user_path, write_user_file
 from assay.core.options import Argument, Flag, Label, Seconds, StoreUrl, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Result, Samples, Value
@@ -107,7 +107,7 @@ def tune(
     tuned = load_tuned_model(request, model, resume, progress)
     written = _write_outputs(tuned, Path(request.output))
     tuning = load_tuning(request, written, store)
-    write_atomic(Path(request.output) / FRONT, codec.encode(tuning, indent=2))
+    write_user_file(Path(request.output) / FRONT, codec.encode(tuning, indent=2))
     tuned.state.close()
     return tuning
 

@@ -16,6 +16,7 @@ import numpy as np
 from assay.commands.tune.request import MonitorEnergyMeter, TuneRequest
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case
+from assay.core.units import plural
 from assay.measure.compiler.capture import capture_model
 from assay.measure.compiler.splits import images
 from assay.native import files, reference
@@ -189,7 +190,7 @@ class Tuner:
                 count = len(prepared.tune.outputs) if name == "choosing" else None
                 items = getattr(prepared.splits, name).inputs[:count]
                 outputs[name] = list(program.outputs(name, items, prepared.state, self._threads))
-                note = f"{len(choices)} points on {name} images"
+                note = f"{plural(len(choices), 'point')} on {name} images"
                 self.stages.report("confirm", (number + 1) / 8, note)
             times = self._time_points(program, prepared)
             predicted = [prepared.tune.predict_held_out(point.choice).points for point in chosen]

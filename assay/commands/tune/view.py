@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from assay.core.findings import Output, Table
-from assay.core.units import human
+from assay.core.units import human, plural, span
 from assay.native.tuner.records import TunedPoint, Tuning
-from assay.reporting.figure import COLORS, new_figure
+from assay.reporting.figure import COLORS, new_figure, save_figure
 from assay.reporting.output.text import table_text
 
 HEIGHT, WIDTH = 10, 60
@@ -45,8 +45,8 @@ def front_table(tuning: Tuning) -> Table:
     chosen = tuple(name for name in COLUMNS if measured or name != "energy")
     rows = [dict(zip(COLUMNS, _row(point, tuning), strict=True)) for point in tuning.points]
     return Table(
-        title=f"{tuning.model}: at most {tuning.max_loss:g} points lost, batch {tuning.batch}, "
-        f"one thread; tuned in {human(tuning.seconds, 's')}",
+        title=f"{tuning.model}: at most {plural(tuning.max_loss, 'point')} lost, "
+        f"batch {tuning.batch}, one thread; tuned in {human(tuning.seconds, 's')}",
         columns=chosen,
         rows=tuple(tuple(row[name] for name in chosen) for row in rows),
         numeric=frozenset(chosen) - {"point", "knobs"},
@@ -92,7 +92,7 @@ def figure(tuning: Tuning, path: Path) -> None:
     axis.set_ylabel("accuracy on test images (%)")
     axis.set_title(f"{tuning.model}, batch {tuning.batch}", loc="left")
     axis.legend(frameon=False)
-    canvas.savefig(path)
+    save_figure(canvas, path)
 
 
 def _row(point: TunedPoint, tuning: Tuning) -> tuple[str, ...]:
@@ -100,12 +100,12 @@ def _row(point: TunedPoint, tuning: Tuning) -> tuple[str, ...]:
     return (
         f"{point.name} {_mark(point, tuning)}",
         f"{point.speedup:.2f}",
-        f"{point.speedup_low:.2f} – {point.speedup_high:.2f}",
+        span(point.speedup_low, point.speedup_high, "{:.2f}".format),
         human(point.seconds, "s"),
         f"{point.accuracy:.2f} %",
-        f"{point.accuracy_low:.2f} – {point.accuracy_high:.2f}",
+        span(point.accuracy_low, point.accuracy_high, "{:.2f}".format),
         f"{lost.points:.2f}",
-        f"{lost.low:.2f} – {lost.high:.2f}",
+        span(lost.low, lost.high, "{:.2f}".format),
         f"{point.confirmed.bound:.2f}" if point.knobs else "0",
         human(point.memory, "B"),
         human(point.energy, "J") if point.energy is not None else "",

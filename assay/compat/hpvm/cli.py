@@ -72,7 +72,7 @@ def script(
     keras_backend: Engine = "",
     store: StoreUrl = None,
 ) -> int:
-    """Carry out the words of a script: assay hpvm NET WORD… (any name, not NET itself)."""
+    """Run a script of HPVM. NET is the name of a network, or a Python file with one."""
     from assay.cli.finish import handle_signals
     from assay.cli.progress import ProgressLine
     from assay.compat.hpvm import scripts as old

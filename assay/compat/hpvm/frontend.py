@@ -9,7 +9,7 @@ import msgspec
 
 from assay.core import registry
 from assay.core.errors import UsageError
-from assay.core.files import user_path, write_atomic
+from assay.core.files import user_path, write_user_file
 from assay.core.records import Result, Value
 from assay.measure.compiler.capture import capture_by_name
 from assay.native.hpvm.dataflow import Dataflow
@@ -81,7 +81,7 @@ def compile_binaries(src_dir: Path, words: Sequence[str]) -> list[Path]:
         binaries.append(compile_program(src_dir / source, src_dir / binary))
         if word == "compile":  # HPVM_tuner_binary has the same graph
             build_models(binaries[-1], src_dir)
-    write_atomic(Path("working_dir.txt"), str(src_dir).encode())
+    write_user_file(Path("working_dir.txt"), str(src_dir).encode())
     return binaries
 
 

@@ -19,7 +19,7 @@ from assay.commands.train import api
 from assay.compat.hpvm import frontend as hpvm_frontend
 from assay.core import registry, settings
 from assay.core.errors import NotPossibleError, UsageError, nearest_name, unknown_name_error
-from assay.core.files import user_path, write_atomic
+from assay.core.files import user_path, write_user_file
 from assay.core.progress import ProgressCallback
 from assay.core.records import Result
 from assay.core.settings import Home
@@ -201,7 +201,7 @@ def percent(result: Result) -> float | None:
 
 def write_accuracy(accuracy: float, folder: Path) -> None:
     """Write `final_accuracy`, in percent."""
-    write_atomic(folder / "final_accuracy", str(accuracy).encode())
+    write_user_file(folder / "final_accuracy", str(accuracy).encode())
 
 
 def _workload(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ from assay.commands.bench.fetch import fetch_if_missing
 from assay.compat.perfzero.options import PerfZeroRequest, set_flags
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import write_atomic
+from assay.core.files import write_user_file
 from assay.core.redaction import safe_text
 from assay.core.settings import Home
 from assay.formats.perfzero.messages import BenchResult
@@ -180,18 +179,16 @@ def safe_flags(flags: Mapping[str, object]) -> dict[str, object]:
 def _write(folder: Path, benched: BenchResult, document: dict[str, Any]) -> None:
     """Write PerfZero's three files and assay's result."""
     text = codec.encode(document, indent=2)
-    write_atomic(folder / "perfzero_summary.json", text)
-    write_atomic(folder / "result.json", codec.encode(benched.result))
+    write_user_file(folder / "perfzero_summary.json", text)
+    write_user_file(folder / "result.json", codec.encode(benched.result))
     case = Path(benched.folder)
     if (case / "process_info.log").exists():
-        shutil.copyfile(case / "process_info.log", folder / "process_info.log")
-    with (folder / "perfzero.log").open("wb") as log:
-        if (case / "worker.log").exists():
-            log.write((case / "worker.log").read_bytes())
-        for line in (benched.result.reason, *benched.notes):
-            log.write(f"{line}\n".encode() if line else b"")
-        heading = f"Benchmark execution for {benched.method.name} completed with summary:\n"
-        log.write(heading.encode() + text + b"\n")
+        write_user_file(folder / "process_info.log", (case / "process_info.log").read_bytes())
+    log = case / "worker.log"
+    lines = "".join(f"{line}\n" for line in (benched.result.reason, *benched.notes) if line)
+    heading = f"Benchmark execution for {benched.method.name} completed with summary:\n"
+    output = log.read_bytes() if log.exists() else b""
+    write_user_file(folder / "perfzero.log", output + (lines + heading).encode() + text + b"\n")
 
 
 def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:

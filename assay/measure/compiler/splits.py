@@ -17,6 +17,7 @@ from assay.core.errors import NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES
 from assay.core.sessions import Examples
+from assay.core.units import plural
 from assay.native.compile import Changes
 from assay.native.graph import Array, Graph, Value
 from assay.native.hpvm.configs import split_config_name
@@ -37,8 +38,9 @@ def images(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> T
     if len(tune.labels) < needed:
         both = f", and as many to test, {2 * needed} in all" if data else ""
         raise UsageError(
-            f"There are {len(tune.labels)} images to tune with, but a loss of at most "
-            f"{max_loss:g} points cannot be promised from fewer than {needed}{both}.",
+            f"There are {len(tune.labels)} images to tune with, but a loss of at "
+            f"most {plural(float(max_loss), 'point')} cannot be promised from fewer than "
+            f"{needed}{both}.",
             hint="Give more images with --data, or allow a larger --max-loss.",
         )
     _check_labels(tune, test, graph)

@@ -18,7 +18,7 @@ from typing import get_args
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file, user_path
+from assay.core.files import user_path, write_user_file
 from assay.native.hpvm.dataflow import LeafOp
 from assay.native.hpvm.knobs import KINDS, kind_with_id
 
@@ -116,8 +116,7 @@ def write_configs(configs: ConfigFile, path: str | Path) -> None:
 
     >>> assay.write_configs(configs, "sorted_confs.txt")
     """
-    with user_file(path) as temporary:
-        temporary.write_text(format_configs(configs))
+    write_user_file(path, format_configs(configs).encode())
 
 
 def format_configs(configs: ConfigFile) -> str:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file, user_path, write_atomic
+from assay.core.files import user_file, user_path, write_user_file
 from assay.native.graph import Array
 from assay.native.hpvm.config_sets import baseline
 from assay.native.hpvm.configs import ConfigFile, format_configs
@@ -67,7 +67,7 @@ def write_sources(
         "tuner.json": json.dumps(tuner_facts(flow, settings), indent=2) + "\n",
     }
     for name, content in contents.items():
-        write_atomic(folder / name, content.encode())
+        write_user_file(folder / name, content.encode())
     return folder
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file, user_path, write_atomic
+from assay.core.files import user_file, user_path, write_user_file
 from assay.native.build import RUNTIME, build_once, default_cache, tools_digest
 from assay.native.hpvm.builder import ModelSettings
 from assay.native.toolchain import Toolchain, toolchain
@@ -61,7 +61,7 @@ def build_models(program: Path, folder: Path, settings: ModelSettings | None = N
     models = program.parent / "hpvm_models"
     if process.returncode or not any(models.glob("*")):
         raise _run_error(program, process)
-    write_atomic(models / "build", variables["ASSAY_HPVM_BUILD"].encode())  # for configurations
+    write_user_file(models / "build", variables["ASSAY_HPVM_BUILD"].encode())  # for configurations
 
 
 def execute(

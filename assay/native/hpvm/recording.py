@@ -114,7 +114,7 @@ class _GraphReader:
         shape = self.builder.shapes[value]
         if len(shape) == 3:
             return value
-        return self.builder.add(f"{value}/picture", ops.ReshapeOp((*shape, 1, 1)), value)
+        return self.builder.add(f"{value}/image", ops.ReshapeOp((*shape, 1, 1)), value)
 
     def convolution(self, name: str, words: list[str]) -> str:
         vertical, horizontal, down, right, groups = map(int, words[2:])

@@ -35,7 +35,7 @@ def batch_first(model: Importing, node: OnnxOp) -> tuple[OnnxOp, BatchPlace]:
     computed = [name for name in node.inputs if name in model.values]
     place, *others = {model.places.get(name, FIRST) for name in computed}
     if node.kind == "Transpose":
-        return _turned(node, place, _rank(model, computed[0], place))
+        return _transpose(node, place, _rank(model, computed[0], place))
     if not others and place == FIRST and node.kind != "Unsqueeze":
         return node, FIRST
     if node.kind not in _KNOWN:
@@ -76,49 +76,51 @@ def _further(node: OnnxOp, place: BatchPlace, axis: int) -> int:
     return axis + 1 if place.joined or axis < place.axis else axis
 
 
-def _turned(node: OnnxOp, place: BatchPlace, rank: int) -> tuple[OnnxOp, BatchPlace]:
+def _transpose(node: OnnxOp, place: BatchPlace, rank: int) -> tuple[OnnxOp, BatchPlace]:
     order = tuple(node.attributes.get("perm") or range(rank - 1, -1, -1))
     new = msgspec.structs.replace(place, axis=order.index(place.axis))
     if place.joined:  # what is joined with the batch goes with it
         items = [axis + 1 for axis in order]
     else:
         items = [_further(node, place, axis) for axis in order if axis != place.axis]
-    return _changed(node, perm=(0, *items)), new
+    return _replace_attributes(node, perm=(0, *items)), new
 
 
 def _along_axis(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[OnnxOp, BatchPlace]:
     rank = _rank(model, next(name for name in node.inputs if name in model.values), place)
     old = "Softmax" in node.kind and node.opset < 13
-    told = node.attributes.get("axis", 1 if old else _USUAL_AXIS.get(node.kind, -1)) % rank
-    if (old or node.kind == "LayerNormalization") and place.axis > told:
-        raise refused(node, f"the batch is among the axes from {told} on")
-    changed = _changed(node, axis=_further(node, place, told))
+    axis = node.attributes.get("axis", 1 if old else _USUAL_AXIS.get(node.kind, -1)) % rank
+    if (old or node.kind == "LayerNormalization") and place.axis > axis:
+        raise refused(node, f"the batch is among the axes from {axis} on")
+    changed = _replace_attributes(node, axis=_further(node, place, axis))
     if node.kind == "Concat":
         return _with_known(model, changed, place), place
     rows = model.known.get(node.inputs[1]) if node.kind == "Gather" else None
-    gone = [told] if rows is not None and rows.ndim == 0 else []
+    gone = [axis] if rows is not None and rows.ndim == 0 else []
     return changed, _without(place, gone)
 
 
 def _along_axes(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[OnnxOp, BatchPlace]:
     """The axes of a node are an attribute of older files and an input of newer ones."""
     which, inputs = _BY_AXES[node.kind], list(node.inputs)
-    held = model.known.get(inputs[which]) if which < len(inputs) else node.attributes.get("axes")
-    if held is None:
+    axes_value = (
+        model.known.get(inputs[which]) if which < len(inputs) else node.attributes.get("axes")
+    )
+    if axes_value is None:
         raise refused(node, "its axes are not known, and the batch may be one of them")
     rank = _rank(model, inputs[0], place)
     new = place
     if node.kind == "Unsqueeze":
-        rank += np.size(held)
-        fresh = [int(axis) % rank for axis in np.ravel(held)]
+        rank += np.size(axes_value)
+        fresh = [int(axis) % rank for axis in np.ravel(axes_value)]
         left = [axis for axis in range(rank) if axis not in fresh]
         place = new = msgspec.structs.replace(place, axis=left[place.axis])
-    axes = [int(axis) % rank for axis in np.ravel(held)]
+    axes = [int(axis) % rank for axis in np.ravel(axes_value)]
     further = tuple(_further(node, place, axis) for axis in axes)
     if node.kind == "Squeeze" or ("Reduce" in node.kind and not node.attributes.get("keepdims", 1)):
         new = _without(place, axes)
     if which >= len(inputs):
-        return _changed(node, axes=further), new
+        return _replace_attributes(node, axes=further), new
     inputs[which] = f"{node.outputs[0]}\0axes"  # a name that no file has
     model.known[inputs[which]] = np.array(further, np.int64)
     return msgspec.structs.replace(node, inputs=tuple(inputs)), new
@@ -145,31 +147,35 @@ def _with_known(model: Importing, node: OnnxOp, place: BatchPlace) -> OnnxOp:
     rank = _rank(model, value, place)
     inputs = list(node.inputs)
     for at, name in enumerate(node.inputs):
-        held = model.known.get(name)
-        matrix = node.kind in ("MatMul", "Gemm") and held is not None and held.ndim < 3
-        if held is None or matrix or held.size == 1:
+        constant = model.known.get(name)
+        matrix = node.kind in ("MatMul", "Gemm") and constant is not None and constant.ndim < 3
+        if constant is None or matrix or constant.size == 1:
             continue
-        if held.ndim > rank:
-            raise refused(node, f"numbers of {held.shape} for {rank} axes")
+        if constant.ndim > rank:
+            raise refused(node, f"numbers of {constant.shape} for {rank} axes")
         inputs[at] = f"{name}\0{node.outputs[0]}"  # a name that no file has
-        wide = held.reshape((1,) * (rank - held.ndim) + held.shape)
+        wide = constant.reshape((1,) * (rank - constant.ndim) + constant.shape)
         model.known[inputs[at]] = _known_first(model, node, place, value, wide)
     return msgspec.structs.replace(node, inputs=tuple(inputs))
 
 
-def _known_first(model: Importing, node: OnnxOp, place: BatchPlace, value: str, held: Any) -> Any:
+def _known_first(
+    model: Importing, node: OnnxOp, place: BatchPlace, value: str, constant: Any
+) -> Any:
     """Numbers for each row of a joined axis become numbers for each row of an item."""
-    count = held.shape[place.axis]
+    count = constant.shape[place.axis]
     if not place.joined:
-        return np.moveaxis(held, place.axis, 0)
+        return np.moveaxis(constant, place.axis, 0)
     if count == 1:
-        return held
+        return constant
     rows = model.shape(model.values[value])[place.axis]
     if count != model.batch * rows:
-        raise refused(node, f"numbers of {held.shape} for what joins the batch with {rows} others")
-    sizes = (*held.shape[: place.axis], -1, rows, *held.shape[place.axis + 1 :])
-    return np.moveaxis(held.reshape(sizes), place.axis, 0)
+        raise refused(
+            node, f"numbers of {constant.shape} for what joins the batch with {rows} others"
+        )
+    sizes = (*constant.shape[: place.axis], -1, rows, *constant.shape[place.axis + 1 :])
+    return np.moveaxis(constant.reshape(sizes), place.axis, 0)
 
 
-def _changed(node: OnnxOp, **attributes: int | tuple[int, ...]) -> OnnxOp:
+def _replace_attributes(node: OnnxOp, **attributes: int | tuple[int, ...]) -> OnnxOp:
     return msgspec.structs.replace(node, attributes={**node.attributes, **attributes})

@@ -22,15 +22,15 @@ def binary(model: Importing, node: OnnxOp, kind: Any, first: str, second: str | 
     return model.add(node, ops.BinaryOp(kind), first, second)
 
 
-def negated(model: Importing, node: OnnxOp, truth: str) -> str:
-    one = model.fixed(node, 1.0, len(model.shape(truth)))
-    return model.add(node, ops.BinaryOp("subtract"), one, truth)
+def not_(model: Importing, node: OnnxOp, truth: str) -> str:
+    ones = model.fixed(node, 1.0, len(model.shape(truth)))
+    return model.add(node, ops.BinaryOp("subtract"), ones, truth)
 
 
 def select(model: Importing, node: OnnxOp, condition: str, yes: str, no: str) -> str:
     """`yes` where the condition is not 0, else `no`; neither spreads a NaN or infinity."""
     first = binary(model, node, "where", yes, condition)
-    second = binary(model, node, "where", no, negated(model, node, condition))
+    second = binary(model, node, "where", no, not_(model, node, condition))
     return binary(model, node, "add", first, second)
 
 
@@ -78,7 +78,7 @@ def _swish(model: Importing, node: OnnxOp) -> str:
 
 def _is_nan(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
-    return negated(model, node, binary(model, node, "equal", value, value))
+    return not_(model, node, binary(model, node, "equal", value, value))
 
 
 def _is_inf(model: Importing, node: OnnxOp) -> str:
@@ -92,7 +92,7 @@ def _is_inf(model: Importing, node: OnnxOp) -> str:
 
 
 def _xor(model: Importing, node: OnnxOp) -> str:
-    return negated(model, node, binary(model, node, "equal", *model.pair(node, node.inputs)))
+    return not_(model, node, binary(model, node, "equal", *model.pair(node, node.inputs)))
 
 
 def _mod(model: Importing, node: OnnxOp) -> str:

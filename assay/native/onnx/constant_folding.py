@@ -30,7 +30,7 @@ Inputs = list[Any]  # arrays; None for an input that is left out
 Fold = Callable[[OnnxOp, Inputs], Any]
 
 
-def folded(node: OnnxOp, inputs: Inputs) -> list[Array] | None:
+def fold(node: OnnxOp, inputs: Inputs) -> list[Array] | None:
     """The node's outputs, where all its inputs are known; None for what is not folded."""
     if node.kind == "Split":
         return _split(node, inputs)
@@ -146,7 +146,7 @@ def _truth(function: Callable[..., Any]) -> Fold:
     return lambda node, inputs: function(*inputs)
 
 
-def _compared(function: Callable[..., Any], least: int = 0) -> Fold:
+def _compare(function: Callable[..., Any], least: int = 0) -> Fold:
     """A batch, whose size is unknown here, only with numbers up to `least`, which it exceeds."""
 
     def compare(node: OnnxOp, inputs: Inputs) -> Any:
@@ -194,9 +194,9 @@ def _scatter(node: OnnxOp, inputs: Inputs) -> Array:
 
 
 def _resize(node: OnnxOp, inputs: Inputs) -> Array | None:
-    from assay.native.onnx.resize import resized  # which is made of the graph's operations
+    from assay.native.onnx.resize import resize_known  # which is made of the graph's operations
 
-    return resized(node, inputs)
+    return resize_known(node, inputs)
 
 
 def _shape(node: OnnxOp, inputs: Inputs) -> Array:
@@ -211,7 +211,7 @@ def _flatten(node: OnnxOp, inputs: Inputs) -> Array:
     return np.asarray(inputs[0].reshape(math.prod(inputs[0].shape[:axis]), -1))
 
 
-def _reduced(function: Callable[..., Any]) -> Fold:
+def _reduce(function: Callable[..., Any]) -> Fold:
     def reduce(node: OnnxOp, inputs: Inputs) -> Any:
         keeps = bool(node.attributes.get("keepdims", 1))
         axes = _axes(node, inputs)
@@ -255,8 +255,8 @@ FOLDS: dict[str, Fold] = {
     "Shape": _shape,
     "Size": lambda node, inputs: np.array(inputs[0].size, np.int64),
     "Sum": _of_many(_truth(np.add)),
-    "Max": _of_many(_compared(np.maximum, least=1)),
-    "Min": _of_many(_compared(np.minimum, least=1)),
+    "Max": _of_many(_compare(np.maximum, least=1)),
+    "Min": _of_many(_compare(np.minimum, least=1)),
     "IsNaN": _truth(np.isnan),
     "Where": _truth(np.where),
 }
@@ -287,6 +287,6 @@ _REDUCED: dict[str, Callable[..., Any]] = {
     "ReduceMax": np.max,
 }
 _REDUCED |= {"ReduceMin": np.min}
-FOLDS |= {name: _reduced(function) for name, function in _REDUCED.items()}
+FOLDS |= {name: _reduce(function) for name, function in _REDUCED.items()}
 FOLDS |= {name: _by(function) for name, function in _PLAIN.items()}
-FOLDS |= {name: _compared(function) for name, function in _COMPARED.items()}
+FOLDS |= {name: _compare(function) for name, function in _COMPARED.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.core.files import user_file
+from assay.core.files import write_user_file
 from assay.core.protobuf import Message, encode_bytes, encode_float, encode_int, encode_text
 from assay.native.graph import Array, Graph, Shape
 from assay.native.onnx.writer import OPSET, Attribute, OnnxNode, Writer, add_node
@@ -20,8 +20,7 @@ _FLOAT, _INT32, _INT64 = 1, 6, 7  # of TensorProto.DataType
 
 
 def write_onnx(graph: Graph, path: str | Path) -> None:
-    with user_file(path) as temporary:
-        temporary.write_bytes(onnx_bytes(graph))
+    write_user_file(path, onnx_bytes(graph))
 
 
 def onnx_bytes(graph: Graph) -> bytes:
@@ -40,7 +39,7 @@ def onnx_bytes(graph: Graph) -> bytes:
 def _graph(graph: Graph) -> Message:
     shapes = graph.shapes()
     writer = Writer(graph.constants, shapes)
-    writer.repeated = _repeated(graph)
+    writer.repeated = _duplicates(graph)
     floats = _floats(graph, writer)
     shapes |= {floats[name]: shapes[name] for name in floats}
     for node in graph.nodes:
@@ -72,7 +71,7 @@ def _floats(graph: Graph, writer: Writer) -> dict[str, str]:
     readers = graph.readers()
     return {
         value.name: writer.add(
-            "Cast", value.name, output=writer.unused(f"{value.name}/float"), to=_FLOAT
+            "Cast", value.name, output=writer.unused_name(f"{value.name}/float"), to=_FLOAT
         )
         for value in graph.inputs
         if value.dtype == "int32"
@@ -80,7 +79,7 @@ def _floats(graph: Graph, writer: Writer) -> dict[str, str]:
     }
 
 
-def _repeated(graph: Graph) -> set[str]:
+def _duplicates(graph: Graph) -> set[str]:
     """Constants that somebody reads as a whole batch: not only to be combined with one."""
     alone = {node.output for node in graph.nodes if isinstance(node.op, ConstantOp)}
     readers = graph.readers()
@@ -98,12 +97,12 @@ def _repeated(graph: Graph) -> set[str]:
 def _own_names(graph: Graph, writer: Writer) -> list[str]:
     """Of the outputs: ONNX wants each written by a node, once."""
     samples = {value.name for value in graph.inputs}
-    found = []
+    names = []
     for number, name in enumerate(graph.outputs):
-        own = writer.unused(f"{name}/output{number}") if name in samples else name
-        found.append(own)
+        own = writer.unused_name(f"{name}/output{number}") if name in samples else name
+        names.append(own)
         samples.add(name)
-    return found
+    return names
 
 
 def _node(node: OnnxNode, number: int) -> Message:

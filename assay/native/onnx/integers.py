@@ -51,7 +51,7 @@ def note_integers(model: Importing, node: OnnxOp) -> None:
     elif not any(operands[number] for number in _read_values(model, node)):
         return
     elif node.kind in _BOUNDS:
-        result = _bounded(node, operands, model)
+        result = _bounds(node, operands, model)
     else:
         raise refused(node, "it computes with integers, which this operator does not do here")
     if result:
@@ -179,7 +179,7 @@ _RESULTS: dict[str, Callable[[Importing, OnnxOp, Operands], Integers | None]] = 
 _SUMS = {"ReduceSum", "CumSum"}
 
 
-def _bounded(node: OnnxOp, operands: Operands, model: Importing) -> Integers:
+def _bounds(node: OnnxOp, operands: Operands, model: Importing) -> Integers:
     first, *rest = (each for each in operands if each)
     if node.kind in _SUMS or node.kind.startswith("Reduce"):
         count = int(np.prod(model.shape(model.values[node.inputs[0]])))

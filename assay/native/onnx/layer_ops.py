@@ -25,7 +25,7 @@ def _held(model: Importing, node: OnnxOp, part: str, values: Array | None) -> st
     return "" if values is None else model.building.constant(f"{node.outputs[0]}/{part}", values)
 
 
-def _picture(model: Importing, node: OnnxOp) -> str:
+def _as_image(model: Importing, node: OnnxOp) -> str:
     """Its input as an image; what has one axis beside its channels is one row of pixels."""
     value = model.values[node.inputs[0]]
     shape = model.shape(value)
@@ -36,7 +36,7 @@ def _picture(model: Importing, node: OnnxOp) -> str:
     return value
 
 
-def _as_given(model: Importing, node: OnnxOp, value: str) -> str:
+def _restore_rank(model: Importing, node: OnnxOp, value: str) -> str:
     """With as many axes as the input had."""
     channels, height, width = model.shape(value)
     if len(model.shape(model.values[node.inputs[0]])) == 3:
@@ -46,31 +46,31 @@ def _as_given(model: Importing, node: OnnxOp, value: str) -> str:
 
 
 def _two(numbers: Any, usual: int) -> ops.Pair:
-    found = tuple(numbers or ())
-    first, second = (usual, *found) if len(found) == 1 else (found or (usual, usual))
+    pair = tuple(numbers or ())
+    first, second = (usual, *pair) if len(pair) == 1 else (pair or (usual, usual))
     return int(first), int(second)
 
 
 def _pads(node: OnnxOp, shape: Shape, reach: ops.Pair, strides: ops.Pair) -> ops.Pads:
-    told = tuple(node.attributes.get("pads", ()))
+    explicit = tuple(node.attributes.get("pads", ()))
     way = node.attributes.get("auto_pad", "NOTSET")
     if way in ("NOTSET", "VALID"):
-        half = len(told) // 2
-        first, last = _two(told[:half], 0), _two(told[half:], 0)
+        half = len(explicit) // 2
+        first, last = _two(explicit[:half], 0), _two(explicit[half:], 0)
         return (0, 0, 0, 0) if way == "VALID" else (*first, *last)
     before, after = [], []
     for size, window, stride in zip(shape[1:], reach, strides, strict=True):
-        lacking = max((-(-size // stride) - 1) * stride + window - size, 0)
-        less = lacking // 2 if way == "SAME_UPPER" else lacking - lacking // 2
+        total = max((-(-size // stride) - 1) * stride + window - size, 0)
+        less = total // 2 if way == "SAME_UPPER" else total - total // 2
         before.append(less)
-        after.append(lacking - less)
+        after.append(total - less)
     return (before[0], before[1], after[0], after[1])
 
 
 def _conv(model: Importing, node: OnnxOp) -> str:
     weight, bias = _weight(model, node, 1), _weight(model, node, 2)
     assert weight is not None
-    value = _picture(model, node)
+    value = _as_image(model, node)
     kernel = weight[:, :, None] if weight.ndim == 3 else weight
     strides, dilations = (_two(node.attributes.get(k), 1) for k in ("strides", "dilations"))
     reach = [(kernel.shape[2 + axis] - 1) * dilations[axis] + 1 for axis in (0, 1)]
@@ -82,7 +82,7 @@ def _conv(model: Importing, node: OnnxOp) -> str:
         dilations=dilations,
         groups=int(node.attributes.get("group", 1)),
     )
-    return _as_given(model, node, model.add(node, op, value))
+    return _restore_rank(model, node, model.add(node, op, value))
 
 
 def _conv_transpose(model: Importing, node: OnnxOp) -> str:
@@ -101,12 +101,12 @@ def _conv_transpose(model: Importing, node: OnnxOp) -> str:
         dilations=_two(node.attributes.get("dilations"), 1),
         groups=int(node.attributes.get("group", 1)),
     )
-    return model.add(node, op, _picture(model, node))
+    return model.add(node, op, _as_image(model, node))
 
 
 def _pool(kind: Any) -> Callable[[Importing, OnnxOp], str]:
     def add(model: Importing, node: OnnxOp) -> str:
-        value = _picture(model, node)
+        value = _as_image(model, node)
         window = _two(node.attributes["kernel_shape"], 1)
         strides = _two(node.attributes.get("strides"), 1)
         if _two(node.attributes.get("dilations"), 1) != (1, 1):
@@ -119,8 +119,8 @@ def _pool(kind: Any) -> Callable[[Importing, OnnxOp], str]:
                 raise refused(node, "it counts padding, and rounds up")
             value = model.add(node, ops.PadOp(pads), value)
             pads = (0, 0, 0, 0)
-        made = model.add(node, ops.PoolOp(kind, window, strides, pads), value)
-        return _as_given(model, node, made)
+        pooled = model.add(node, ops.PoolOp(kind, window, strides, pads), value)
+        return _restore_rank(model, node, pooled)
 
     return add
 
@@ -129,14 +129,14 @@ def _up(
     node: OnnxOp, shape: Shape, window: ops.Pair, strides: ops.Pair, pads: ops.Pads
 ) -> ops.Pads:
     """Padding at the end, so that a window that begins inside the image is counted."""
-    found = list(pads)
+    padded = list(pads)
     for axis in (0, 1):
         whole = shape[1 + axis] + pads[axis] + pads[2 + axis]
         windows = -(-(whole - window[axis]) // strides[axis]) + 1
         if (windows - 1) * strides[axis] >= shape[1 + axis] + pads[axis]:
             windows -= 1  # it would begin in the padding
-        found[2 + axis] += max(0, (windows - 1) * strides[axis] + window[axis] - whole)
-    return (found[0], found[1], found[2], found[3])
+        padded[2 + axis] += max(0, (windows - 1) * strides[axis] + window[axis] - whole)
+    return (padded[0], padded[1], padded[2], padded[3])
 
 
 def _global(kind: Any) -> Callable[[Importing, OnnxOp], str]:
@@ -144,8 +144,8 @@ def _global(kind: Any) -> Callable[[Importing, OnnxOp], str]:
         value = model.values[node.inputs[0]]
         rank = len(model.shape(value))
         if rank == 3:
-            made = model.add(node, ops.GlobalPoolOp(kind), value)
-            return model.add(node, ops.ReshapeOp((*model.shape(made), 1, 1)), made)
+            pooled = model.add(node, ops.GlobalPoolOp(kind), value)
+            return model.add(node, ops.ReshapeOp((*model.shape(pooled), 1, 1)), pooled)
         word: Any = "mean" if kind == "average" else "max"
         return model.add(node, ops.ReduceOp(word, tuple(range(1, rank))), value)
 
@@ -176,15 +176,15 @@ def _gemm_of_matrices(model: Importing, node: OnnxOp) -> str:
         for name, value in zip(("transA", "transB"), model.pair(node, node.inputs[:2]), strict=True)
     )
     value = model.add(node, ops.MatMulOp(), first, second)
-    value = _scaled(model, node, value, node.attributes.get("alpha", 1.0))
+    value = _scale(model, node, value, node.attributes.get("alpha", 1.0))
     if len(node.inputs) < 3 or not node.inputs[2]:
         return value
     (bias,) = model.pair(node, node.inputs[2:])
-    bias = _scaled(model, node, bias, node.attributes.get("beta", 1.0))
+    bias = _scale(model, node, bias, node.attributes.get("beta", 1.0))
     return model.add(node, ops.BinaryOp("add"), value, model.with_rank(node, bias, 2))
 
 
-def _scaled(model: Importing, node: OnnxOp, value: str, factor: float) -> str:
+def _scale(model: Importing, node: OnnxOp, value: str, factor: float) -> str:
     if factor == 1:
         return value
     number = model.fixed(node, factor, len(model.shape(value)))
@@ -230,8 +230,8 @@ def _batch_norm(model: Importing, node: OnnxOp) -> str:
         raise refused(node, "it is in training mode; supported: is_test=1")
     parts = [_weight(model, node, which) for which in range(1, 5)]
     gamma, beta, mean, variance = (
-        _held(model, node, part, held)
-        for part, held in zip(("gamma", "beta", "mean", "variance"), parts, strict=True)
+        _held(model, node, part, weight)
+        for part, weight in zip(("gamma", "beta", "mean", "variance"), parts, strict=True)
     )
     epsilon = float(node.attributes.get("epsilon", 1e-5))
     op = ops.BatchNormOp(mean, variance, gamma, beta, epsilon)
@@ -243,10 +243,10 @@ def _layer_norm(model: Importing, node: OnnxOp) -> str:
     shape = model.shape(value)
     first = model.item_axis(node, node.attributes.get("axis", -1), len(shape))
     sizes = shape[first:]
-    held = [_weight(model, node, which) for which in (1, 2)]
+    weights = [_weight(model, node, which) for which in (1, 2)]
     gamma, beta = (
         _held(model, node, part, None if each is None else np.broadcast_to(each, sizes))
-        for part, each in zip(("gamma", "beta"), held, strict=True)
+        for part, each in zip(("gamma", "beta"), weights, strict=True)
     )
     epsilon = float(node.attributes.get("epsilon", 1e-5))
     axes = tuple(range(first, len(shape)))
@@ -278,9 +278,9 @@ def _instance_norm(model: Importing, node: OnnxOp) -> str:
     op = ops.LayerNormOp(tuple(range(1, rank)), epsilon=epsilon)
     value = model.add(node, op, value)
     for kind, which in (("multiply", 1), ("add", 2)):
-        held = _weight(model, node, which)
-        assert held is not None
-        wide = model.fixed(node, held.reshape(-1, *(1,) * (rank - 1)), rank)
+        weight = _weight(model, node, which)
+        assert weight is not None
+        wide = model.fixed(node, weight.reshape(-1, *(1,) * (rank - 1)), rank)
         value = model.add(node, ops.BinaryOp(kind), value, wide)  # type: ignore[arg-type]
     return value
 
@@ -295,9 +295,9 @@ def _group_norm(model: Importing, node: OnnxOp) -> str:
     value = model.add(node, ops.LayerNormOp((1,), epsilon=epsilon), value)
     value = model.add(node, ops.ReshapeOp(shape), value)
     for kind, which in (("multiply", 1), ("add", 2)):
-        held = _weight(model, node, which)
-        assert held is not None
-        each = np.repeat(held, shape[0] // held.size).reshape(-1, *(1,) * (len(shape) - 1))
+        weight = _weight(model, node, which)
+        assert weight is not None
+        each = np.repeat(weight, shape[0] // weight.size).reshape(-1, *(1,) * (len(shape) - 1))
         wide = model.fixed(node, each, len(shape))
         value = model.add(node, ops.BinaryOp(kind), value, wide)  # type: ignore[arg-type]
     return value

@@ -22,14 +22,14 @@ def _cast(model: Importing, node: OnnxOp) -> str:
     kept = name in model.integers and model.integers[name].type == BOOL
     if node.attributes["to"] != BOOL or kept:
         return value
-    return _not(model, node, _compared("equal", model, node, value, _fixed(model, node, 0.0)))
+    return _not(model, node, _compare("equal", model, node, value, _constant(model, node, 0.0)))
 
 
-def _fixed(model: Importing, node: OnnxOp, number: float) -> str:
+def _constant(model: Importing, node: OnnxOp, number: float) -> str:
     return model.fixed(node, number, len(model.shape(model.values[node.inputs[0]])))
 
 
-def _compared(kind: Any, model: Importing, node: OnnxOp, first: str, second: str) -> str:
+def _compare(kind: Any, model: Importing, node: OnnxOp, first: str, second: str) -> str:
     return model.add(node, ops.BinaryOp(kind), first, second)
 
 
@@ -38,7 +38,7 @@ def _comparing(kind: str, turned: bool = False) -> Handler:
 
     def add(model: Importing, node: OnnxOp) -> str:
         first, second = model.pair(node, node.inputs)
-        return _compared(kind, model, node, *((second, first) if turned else (first, second)))
+        return _compare(kind, model, node, *((second, first) if turned else (first, second)))
 
     return add
 
@@ -52,7 +52,7 @@ def _combining(kind: Any) -> Handler:
 
 def _not(model: Importing, node: OnnxOp, value: str = "") -> str:
     value = value or model.values[node.inputs[0]]
-    return model.add(node, ops.BinaryOp("subtract"), _fixed(model, node, 1.0), value)
+    return model.add(node, ops.BinaryOp("subtract"), _constant(model, node, 1.0), value)
 
 
 def _running_sum(model: Importing, node: OnnxOp) -> str:

@@ -71,11 +71,11 @@ def read_model(path: str | Path) -> OnnxModel:
 
 def model_of(data: bytes, path: Path) -> OnnxModel:
     """`path` is what the model is named by, and what other files lie beside."""
-    parts = _grouped(data)
-    opsets = [_grouped(each) for each in parts.get(8, [])]
+    parts = _group_fields(data)
+    opsets = [_group_fields(each) for each in parts.get(8, [])]
     names = (b"", b"ai.onnx")
     opset = next((_last(each, 2, 0) for each in opsets if _last(each, 1, b"") in names), 0)
-    graph = _grouped(_last(parts, 7, b""))
+    graph = _group_fields(_last(parts, 7, b""))
     if not graph:
         raise protobuf.DamagedError("it holds no graph")
     if not opset:
@@ -94,20 +94,20 @@ def model_of(data: bytes, path: Path) -> OnnxModel:
     )
 
 
-def _grouped(data: Any) -> dict[int, list[Any]]:
+def _group_fields(data: Any) -> dict[int, list[Any]]:
     """The values of each field of a message, in their order."""
-    found: dict[int, list[Any]] = {}
+    by_field: dict[int, list[Any]] = {}
     for field, value in protobuf.fields(protobuf.read_bytes(data)):
-        found.setdefault(field, []).append(value)
-    return found
+        by_field.setdefault(field, []).append(value)
+    return by_field
 
 
-def _last(parts: Mapping[int, list[Any]], field: int, lacking: Any) -> Any:
+def _last(parts: Mapping[int, list[Any]], field: int, default: Any) -> Any:
     """A field that is there once, of the kind of what stands for it where it is not."""
-    value = parts.get(field, [lacking])[-1]
+    value = parts.get(field, [default])[-1]
     return (
         protobuf.read_bytes(value)
-        if isinstance(lacking, bytes)
+        if isinstance(default, bytes)
         else int(protobuf.read_number(value))
     )
 
@@ -117,7 +117,7 @@ def _text(parts: Mapping[int, list[Any]], field: int) -> str:
 
 
 def _op(data: bytes, path: Path, opset: int) -> OnnxOp:
-    parts = _grouped(data)
+    parts = _group_fields(data)
     return OnnxOp(
         kind=_text(parts, 4),
         inputs=tuple(protobuf.read_bytes(each).decode() for each in parts.get(1, [])),
@@ -131,7 +131,7 @@ def _op(data: bytes, path: Path, opset: int) -> OnnxOp:
 
 def _attribute(data: bytes, path: Path) -> tuple[str, Any]:
     """Its name, and its value in the field of its kind."""
-    parts = _grouped(data)
+    parts = _group_fields(data)
     name, kind = _text(parts, 1), _last(parts, 20, 0)
     if kind == 1:
         return name, float(protobuf.read_number(parts.get(2, [0.0])[-1]))
@@ -158,7 +158,7 @@ def _numbers(values: list[Any], packed: str) -> Iterator[Any]:
 
 
 def _tensor(data: bytes, path: Path) -> tuple[str, Array]:
-    parts = _grouped(data)
+    parts = _group_fields(data)
     name, kind = _text(parts, 8), _last(parts, 2, 0)
     if kind not in DTYPES:
         supported = ", ".join(TYPES[each] for each in DTYPES)
@@ -168,11 +168,15 @@ def _tensor(data: bytes, path: Path) -> tuple[str, Array]:
         )
     dims = tuple(_numbers(parts.get(1, []), ""))
     if _last(parts, 14, 0) == EXTERNAL:
-        held = external_data(path, parts.get(13, []))
+        external = external_data(path, parts.get(13, []))
         count = math.prod(dims)
-        if held.length < count * np.dtype(DTYPES[kind]).itemsize:
-            raise protobuf.DamagedError(f"{held.length} bytes are too few for '{name}' of {dims}")
-        return name, np.fromfile(held.path, DTYPES[kind], count, offset=held.offset).reshape(dims)
+        if external.length < count * np.dtype(DTYPES[kind]).itemsize:
+            raise protobuf.DamagedError(
+                f"{external.length} bytes are too few for '{name}' of {dims}"
+            )
+        return name, np.fromfile(
+            external.path, DTYPES[kind], count, offset=external.offset
+        ).reshape(dims)
     if 9 in parts:
         return name, np.frombuffer(_last(parts, 9, b""), DTYPES[kind]).reshape(dims)
     packed = {_FLOATS: "<f4", _DOUBLES: "<f8", _WHOLE32: "", _WHOLE64: ""}
@@ -194,11 +198,11 @@ def unsupported_file(sentence: str) -> UsageError:
 
 
 def _value(data: bytes) -> OnnxValue:
-    parts = _grouped(data)
-    tensor = _grouped(_last(_grouped(_last(parts, 2, b"")), 1, b""))
-    dims = _grouped(_last(tensor, 2, b"")).get(1, []) if 2 in tensor else None
+    parts = _group_fields(data)
+    tensor = _group_fields(_last(_group_fields(_last(parts, 2, b"")), 1, b""))
+    dims = _group_fields(_last(tensor, 2, b"")).get(1, []) if 2 in tensor else None
     return OnnxValue(
         name=_text(parts, 1),
         dtype=_last(tensor, 1, 0),
-        shape=None if dims is None else tuple(_last(_grouped(dim), 1, 0) for dim in dims),
+        shape=None if dims is None else tuple(_last(_group_fields(dim), 1, 0) for dim in dims),
     )

@@ -14,7 +14,7 @@ from assay.native import ops
 from assay.native.onnx import composite_ops, index_ops, layer_ops, logic_ops, shape_ops
 from assay.native.onnx.batch_axis import batch_first
 from assay.native.onnx.by_item import BY_ITEM, by_item
-from assay.native.onnx.constant_folding import folded
+from assay.native.onnx.constant_folding import fold
 from assay.native.onnx.evaluation import evaluate
 from assay.native.onnx.integers import BOOL, Integers, note_integers, type_of
 from assay.native.onnx.model import OnnxOp
@@ -57,12 +57,12 @@ def _add(model: Importing, node: OnnxOp) -> None:
     elif all(name in model.known for name in names):
         _known(model, node)
     elif node.kind == "Split" or node.kind in HANDLERS:
-        _computed(model, node)
+        _compute(model, node)
     else:
         raise refused(node, "its input is computed, and it is only supported for known values")
 
 
-def _computed(model: Importing, node: OnnxOp) -> None:
+def _compute(model: Importing, node: OnnxOp) -> None:
     for name in node.outputs[1:]:
         if node.kind not in ("Split", *FURTHER) and name in model.used:
             raise refused(node, f"its further output '{name}' is not computed")
@@ -95,9 +95,9 @@ def _shape(model: Importing, node: OnnxOp) -> None:
 
 
 def _known(model: Importing, node: OnnxOp) -> None:
-    outputs = folded(node, [model.known[name] if name else None for name in node.inputs])
+    outputs = fold(node, [model.known[name] if name else None for name in node.inputs])
     if outputs is None:
-        model.known |= evaluate(model, node, _computed)
+        model.known |= evaluate(model, node, _compute)
     else:
         model.known |= zip(node.outputs, outputs, strict=False)
 
@@ -168,7 +168,7 @@ def _clip(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     bounds: list[float | None] = [node.attributes.get(name) for name in ("min", "max")]
     if any(name in model.values for name in node.inputs[1:3]):
-        return _clip_computed(model, node)
+        return _clip_by_values(model, node)
     for at, name in enumerate(node.inputs[1:3]):
         bounds[at] = float(model.known[name]) if name else None
     low, high = (None if n is None or abs(n) > 3e38 else float(n) for n in bounds)
@@ -181,7 +181,7 @@ def _clip(model: Importing, node: OnnxOp) -> str:
     return value
 
 
-def _clip_computed(model: Importing, node: OnnxOp) -> str:
+def _clip_by_values(model: Importing, node: OnnxOp) -> str:
     name = node.inputs[0]
     value = model.values[name]
     for kind, bound in zip(("maximum", "minimum"), node.inputs[1:3], strict=False):

@@ -71,19 +71,19 @@ def import_model(model: OnnxModel, shapes: Mapping[str, Shape] | None = None) ->
     """The first axes are the batch, if the model computes item by item, else whole inputs are."""
     shapes = shapes or {}
     try:
-        return _imported(model, shapes, batched=True)
+        return _import(model, shapes, batched=True)
     except UsageError as error:
         sizes = {value.name: shapes.get(value.name, value.shape) for value in model.inputs}
         if any(shape is None or 0 in shape for shape in sizes.values()):
             raise
         first = error
     try:
-        return _imported(model, shapes, batched=False)
+        return _import(model, shapes, batched=False)
     except UsageError as error:
         raise error from first
 
 
-def _imported(model: OnnxModel, shapes: Mapping[str, Shape], batched: bool) -> ImportedModel:
+def _import(model: OnnxModel, shapes: Mapping[str, Shape], batched: bool) -> ImportedModel:
     importing = Importing(model, shapes, batched)
     graph = importing.graph()
     dtypes = (importing.integers.get(value.name) for value in model.outputs)
@@ -170,10 +170,10 @@ class Importing:
             kind = type_name(self.integers[value.name].type)
             raise _unfit(f"The output '{value.name}' is of type {kind}, and may exceed 16777216.")
         if value.name in self.places:
-            made = next(node for node in self.model.nodes if value.name in node.outputs)
+            node = next(other for other in self.model.nodes if value.name in other.outputs)
             place = self.places[value.name]
             where = "joined with another axis" if place.joined else f"axis {place.axis}"
-            raise refused(made, f"the batch of the output '{value.name}' is {where}")
+            raise refused(node, f"the batch of the output '{value.name}' is {where}")
         return self.values[value.name]
 
     def _constant_output(self, value: OnnxValue) -> str:

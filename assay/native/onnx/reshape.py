@@ -18,29 +18,29 @@ from assay.native.onnx.model import OnnxOp
 from assay.native.onnx.read import FIRST, BatchPlace, Importing, refused
 
 
-def reshaped(model: Importing, node: OnnxOp, told: list[int]) -> str:
+def reshape(model: Importing, node: OnnxOp, target: list[int]) -> str:
     """Item by item, or with an axis that joins the batch with those after it."""
     name = node.inputs[0]
     value = model.values[name]
     if not model.batched:
-        return _reshaped_whole(model, node, told)
+        return _reshape_fixed(model, node, target)
     whole, before = model.shape(value), model.places.get(name, FIRST).axis
-    sizes = _sizes(node, told, file_shape(model, name))
+    sizes = _sizes(node, target, file_shape(model, name))
     first, *shape = sizes[before:] or [0]
     total, known = math.prod(whole[before:]), math.prod(size for size in shape if size != -1)
     each = _items(model, first) or (total // known if known else 0)
     if -1 in shape and known:
         shape = [total // (each * known) if size == -1 else size for size in shape]
-    made = (*whole[:before], *((each,) if each > 1 else ()), *shape)
-    kept = tuple(sizes[:before]) == whole[:before]
-    if not kept or each < 1 or each * math.prod(shape) != total or not made:
-        raise refused(node, f"it makes {tuple(told)} of a batch of {whole}, not item by item")
+    new_shape = (*whole[:before], *((each,) if each > 1 else ()), *shape)
+    unchanged = tuple(sizes[:before]) == whole[:before]
+    if not unchanged or each < 1 or each * math.prod(shape) != total or not new_shape:
+        raise refused(node, f"it makes {tuple(target)} of a batch of {whole}, not item by item")
     if before or each > 1:
         model.places[node.outputs[0]] = BatchPlace(before, each > 1)
-    return model.add(node, ops.ReshapeOp(made), value)
+    return model.add(node, ops.ReshapeOp(new_shape), value)
 
 
-def _reshaped_whole(model: Importing, node: OnnxOp, sizes: list[int]) -> str:
+def _reshape_fixed(model: Importing, node: OnnxOp, sizes: list[int]) -> str:
     value = model.values[node.inputs[0]]
     whole = model.shape(value)
     sizes = _sizes(node, sizes, whole)
@@ -76,12 +76,12 @@ def file_shape(model: Importing, name: str) -> Shape:
     return (*before, BATCH, *after)
 
 
-def _sizes(node: OnnxOp, told: list[int], whole: Shape) -> list[int]:
+def _sizes(node: OnnxOp, target: list[int], whole: Shape) -> list[int]:
     """A 0 keeps the axis that the file has there."""
     keeps = not node.attributes.get("allowzero", 0)
     return [
         whole[at] if size == 0 and keeps and at < len(whole) else size
-        for at, size in enumerate(told)
+        for at, size in enumerate(target)
     ]
 
 

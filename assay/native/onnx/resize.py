@@ -118,7 +118,7 @@ def _repeats(axes: Sequence[_Axis]) -> tuple[int, int] | None:
     return axes[1].new // axes[1].old, axes[2].new // axes[2].old
 
 
-def resized(node: OnnxOp, inputs: Sequence[Any]) -> Array | None:
+def resize_known(node: OnnxOp, inputs: Sequence[Any]) -> Array | None:
     """Of known values; None where it cannot be."""
     values, *numbers = inputs
     axes = _axes(node, values.shape, numbers)
@@ -137,17 +137,17 @@ def resized(node: OnnxOp, inputs: Sequence[Any]) -> Array | None:
 def _axes(node: OnnxOp, shape: Sequence[int], numbers: Sequence[Array | None]) -> list[_Axis] | str:
     """How each axis is resized, or why it cannot be; opset 10 has scales alone, later ones also
     a region, which is only read by a mode that is refused."""
-    told = node.attributes
+    attributes = node.attributes
     old = node.kind == "Upsample" or node.opset < 11
     scales = numbers[0] if old and numbers else numbers[1] if len(numbers) > 1 else None
-    scales = np.array(told["scales"]) if "scales" in told else scales
+    scales = np.array(attributes["scales"]) if "scales" in attributes else scales
     sizes = numbers[2] if len(numbers) > 2 else None
-    some = tuple(axis % len(shape) for axis in told.get("axes", range(len(shape))))
+    some = tuple(axis % len(shape) for axis in attributes.get("axes", range(len(shape))))
     how: dict[str, Any] = {
-        "mode": told.get("mode", "nearest"),
-        "coordinates": "asymmetric" if old else told.get(*_COORDINATES),
-        "nearest": "floor" if old else told.get(*_NEAREST),
-        "cubic": float(told.get("cubic_coeff_a", -0.75)),
+        "mode": attributes.get("mode", "nearest"),
+        "coordinates": "asymmetric" if old else attributes.get(*_COORDINATES),
+        "nearest": "floor" if old else attributes.get(*_NEAREST),
+        "cubic": float(attributes.get("cubic_coeff_a", -0.75)),
     }
     axes = [_Axis(size, size, 1.0, **how) for size in shape]
     numbers_of_axes = scales if scales is not None and scales.size else sizes

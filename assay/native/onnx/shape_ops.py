@@ -11,7 +11,7 @@ from assay.native import ops
 from assay.native.onnx.constant_folding import BATCH, slice_of, split_sizes
 from assay.native.onnx.model import OnnxOp
 from assay.native.onnx.read import Importing, refused
-from assay.native.onnx.reshape import reshaped
+from assay.native.onnx.reshape import reshape
 from assay.native.onnx.resize import resize
 from assay.native.onnx.rows import slice_value, take_rows, transpose_value
 
@@ -22,12 +22,12 @@ def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int]
         if node.inputs[which] not in model.known:
             raise refused(node, f"its {name} are computed from what is only known when it runs")
         return [int(each) for each in np.ravel(model.known[node.inputs[which]])]
-    told = node.attributes.get(name)
-    return None if told is None else [int(each) for each in told]
+    values = node.attributes.get(name)
+    return None if values is None else [int(each) for each in values]
 
 
 def _reshape(model: Importing, node: OnnxOp) -> str:
-    return reshaped(model, node, _numbers(model, node, 1, "shape") or [])
+    return reshape(model, node, _numbers(model, node, 1, "shape") or [])
 
 
 def _expand(model: Importing, node: OnnxOp) -> str:
@@ -95,8 +95,8 @@ def _squeeze(model: Importing, node: OnnxOp) -> str:
 
 def _unsqueeze(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
-    shape, told = list(model.shape(value)), _numbers(model, node, 1, "axes") or []
-    for axis in model.item_axes(node, told, len(shape) + len(told)):
+    shape, axes = list(model.shape(value)), _numbers(model, node, 1, "axes") or []
+    for axis in model.item_axes(node, axes, len(shape) + len(axes)):
         shape.insert(axis, 1)
     return model.add(node, ops.ReshapeOp(tuple(shape)), value)
 
@@ -153,7 +153,7 @@ def _gather(model: Importing, node: OnnxOp) -> str:
     table, indices = node.inputs
     axis = node.attributes.get("axis", 0)
     if indices not in model.known:
-        return _gather_computed(model, node, table, model.values[indices], axis)
+        return _gather_by_values(model, node, table, model.values[indices], axis)
     shape = model.shape(model.values[table])
     at = model.item_axis(node, axis, len(shape))
     positions = model.known[indices].astype(np.int64)
@@ -164,7 +164,7 @@ def _gather(model: Importing, node: OnnxOp) -> str:
     return model.item(node, value, (*shape[:at], *positions.shape, *shape[at + 1 :]))
 
 
-def _gather_computed(model: Importing, node: OnnxOp, table: str, indices: str, axis: int) -> str:
+def _gather_by_values(model: Importing, node: OnnxOp, table: str, indices: str, axis: int) -> str:
     """Of a known table; of a computed one where the file has no batch, whose rows it would mix."""
     known = table in model.known
     shape = model.known[table].shape if known else model.shape(model.values[table])
@@ -215,11 +215,11 @@ def _pad(model: Importing, node: OnnxOp) -> str:
         op = ops.PadOp((before[1], before[2], after[1], after[2]))
         return model.add(node, op, value) if any(pads) else value
     for axis, both in enumerate(zip(before, after, strict=True)):
-        value = _padded(model, node, value, axis, both, mode, number)
+        value = _pad_value(model, node, value, axis, both, mode, number)
     return value
 
 
-def _padded(
+def _pad_value(
     model: Importing,
     node: OnnxOp,
     value: str,

@@ -37,7 +37,7 @@ class Writer:
         self.input = next(iter(values), "")  # one whose batch it is
         self._taken = {*constants, *values}
 
-    def unused(self, name: str) -> str:
+    def unused_name(self, name: str) -> str:
         while name in self._taken:
             name += "'"
         self._taken.add(name)
@@ -49,20 +49,20 @@ class Writer:
 
     def reduce(self, kind: str, value: str, axes: Iterable[int], output: str) -> str:
         """Along axes of an item, which stay."""
-        held = self.constant(f"{output}/axes", np.array([axis + 1 for axis in axes], np.int64))
+        constant = self.constant(f"{output}/axes", np.array([axis + 1 for axis in axes], np.int64))
         # ONNX has the axes of a maximum as an input since 18, as those of all the others.
-        return self.add(kind, value, held, output=output, keepdims=1)
+        return self.add(kind, value, constant, output=output, keepdims=1)
 
     def constant(self, name: str, values: Any) -> str:
-        found = self.unused(name)
-        self.constants[found] = np.asarray(values)
-        return found
+        unique = self.unused_name(name)
+        self.constants[unique] = np.asarray(values)
+        return unique
 
 
 def add_node(writer: Writer, node: Node, shapes: Mapping[str, Shape]) -> None:
     """The operation, then what is done after it; only the last writes the node's output."""
     post: tuple[ops.Post, ...] = getattr(node.op, "post", ())
-    names = [writer.unused(f"{node.output}/{n}") for n in range(len(post))] + [node.output]
+    names = [writer.unused_name(f"{node.output}/{n}") for n in range(len(post))] + [node.output]
     first = msgspec.structs.replace(node, output=names[0])
     definition_of(node.op).onnx(node.op, writer, first, [shapes[name] for name in node.inputs])
     for number, each in enumerate(post):

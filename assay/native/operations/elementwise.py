@@ -79,14 +79,14 @@ def _onnx_activation(
     elif op.kind == "elu":
         writer.add("Elu", value, output=output, alpha=op.alpha)
     elif op.kind == "silu":
-        gate = writer.add("Sigmoid", value, output=writer.unused(f"{output}/gate"))
+        gate = writer.add("Sigmoid", value, output=writer.unused_name(f"{output}/gate"))
         writer.add("Mul", value, gate, output=output)
     elif op.kind == "square":
         writer.add("Mul", value, value, output=output)
     elif op.kind == "truncate":
-        size = writer.add("Abs", value, output=writer.unused(f"{output}/size"))
-        whole = writer.add("Floor", size, output=writer.unused(f"{output}/whole"))
-        sign = writer.add("Sign", value, output=writer.unused(f"{output}/sign"))
+        size = writer.add("Abs", value, output=writer.unused_name(f"{output}/size"))
+        whole = writer.add("Floor", size, output=writer.unused_name(f"{output}/whole"))
+        sign = writer.add("Sign", value, output=writer.unused_name(f"{output}/sign"))
         writer.add("Mul", whole, sign, output=output)
     elif op.kind == "clip":
         bounds = [writer.constant(f"{output}/bound", np.float32(n)) for n in (op.alpha, op.limit)]
@@ -100,7 +100,7 @@ def _onnx_relu(op: ops.ActivationOp, writer: Writer, value: str, output: str) ->
     if op.limit:
         limit = writer.constant(f"{output}/limit", np.float32(op.limit))
     if op.alpha:
-        sloped = writer.unused(f"{output}/sloped") if op.limit else output
+        sloped = writer.unused_name(f"{output}/sloped") if op.limit else output
         writer.add("LeakyRelu", value, output=sloped, alpha=op.alpha)
         if op.limit:
             # not Clip, whose lower bound is finite: it would replace minus infinity
@@ -150,17 +150,19 @@ def _emit_binary(op: ops.BinaryOp, emitter: Emitter, node: Node) -> str:
 
 def _onnx_binary(op: ops.BinaryOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     if op.kind == "mask":
-        open_ = writer.add("IsNaN", node.inputs[1], output=writer.unused(f"{node.output}/open"))
+        open_ = writer.add(
+            "IsNaN", node.inputs[1], output=writer.unused_name(f"{node.output}/open")
+        )
         writer.add("Where", open_, *node.inputs, output=node.output)
     elif op.kind == "where":
-        condition = writer.unused(f"{node.output}/condition")
+        condition = writer.unused_name(f"{node.output}/condition")
         writer.add("Cast", node.inputs[1], output=condition, to=9)
         zero = writer.constant(f"{node.output}/zero", np.float32(-0.0))
         writer.add("Where", condition, node.inputs[0], zero, output=node.output)
     elif op.kind == "remainder":
         writer.add("Mod", *node.inputs, output=node.output, fmod=1)
     elif op.kind in _COMPARISONS:
-        truth = writer.unused(f"{node.output}/truth")
+        truth = writer.unused_name(f"{node.output}/truth")
         writer.add(_COMPARISONS[op.kind], *node.inputs, output=truth)
         writer.add("Cast", truth, output=node.output, to=1)
     else:

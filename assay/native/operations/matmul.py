@@ -173,7 +173,7 @@ def _onnx_dense(op: ops.DenseOp, writer: Writer, node: Node, shapes: Sequence[Sh
         writer.add("Gemm", node.inputs[0], *constants, output=node.output, transB=1)
         return
     transposed = writer.constant(f"{op.weight}/turned", writer.constants[op.weight].T)
-    product = writer.unused(f"{node.output}/product") if op.bias else node.output
+    product = writer.unused_name(f"{node.output}/product") if op.bias else node.output
     writer.add("MatMul", node.inputs[0], transposed, output=product)
     if op.bias:
         writer.add("Add", product, op.bias, output=node.output)
@@ -241,7 +241,7 @@ def _emit_embedding(op: ops.EmbeddingOp, emitter: Emitter, node: Node) -> str:
 def _onnx_embedding(
     op: ops.EmbeddingOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 ) -> None:
-    indices = writer.unused(f"{node.output}/whole")
+    indices = writer.unused_name(f"{node.output}/whole")
     writer.add("Cast", node.inputs[0], output=indices, to=7)  # int64
     writer.add("Gather", op.weight, indices, output=node.output, axis=0)
 
@@ -267,12 +267,12 @@ def _emit_gather(op: ops.GatherOp, emitter: Emitter, node: Node) -> str:
 def _onnx_gather(op: ops.GatherOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     """Along rows of each item, by indices repeated for each column."""
     table, values = node.inputs
-    integers = writer.add("Cast", values, output=writer.unused(f"{node.output}/whole"), to=7)
+    integers = writer.add("Cast", values, output=writer.unused_name(f"{node.output}/whole"), to=7)
     last = writer.constant(f"{node.output}/last", np.array([2], np.int64))
-    column = writer.unused(f"{node.output}/column")
+    column = writer.unused_name(f"{node.output}/column")
     writer.add("Unsqueeze", integers, last, output=column)
     repeats = writer.constant(f"{node.output}/repeats", np.array([1, 1, shapes[0][1]], np.int64))
-    whole = writer.add("Tile", column, repeats, output=writer.unused(f"{node.output}/indices"))
+    whole = writer.add("Tile", column, repeats, output=writer.unused_name(f"{node.output}/indices"))
     writer.add("GatherElements", table, whole, output=node.output, axis=1)
 
 

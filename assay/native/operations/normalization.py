@@ -108,13 +108,13 @@ def _onnx_layer_norm(
     name, value = node.output, node.inputs[0]
 
     def then(kind: str, *inputs: str) -> str:
-        return writer.add(kind, *inputs, output=writer.unused(f"{name}/{kind}"))
+        return writer.add(kind, *inputs, output=writer.unused_name(f"{name}/{kind}"))
 
     if op.centered:
-        mean = writer.reduce("ReduceMean", value, op.axes, writer.unused(f"{name}/mean"))
+        mean = writer.reduce("ReduceMean", value, op.axes, writer.unused_name(f"{name}/mean"))
         value = then("Sub", value, mean)
     square = then("Mul", value, value)
-    square = writer.reduce("ReduceMean", square, op.axes, writer.unused(f"{name}/square"))
+    square = writer.reduce("ReduceMean", square, op.axes, writer.unused_name(f"{name}/square"))
     epsilon = writer.constant(f"{name}/epsilon", np.float32(op.epsilon))
     value = then("Div", value, then("Sqrt", then("Add", square, epsilon)))
     for kind, constant in (("Mul", op.gamma), ("Add", op.beta)):
@@ -152,7 +152,7 @@ def _onnx_local_norm(
     """With an offset of 1: OpenVINO 2026.4 truncates others to an integer."""
     numbers = {"size": op.size, "alpha": op.alpha / op.offset, "beta": op.power, "bias": 1.0}
     name = node.output
-    plain = writer.add("LRN", node.inputs[0], output=writer.unused(f"{name}/plain"), **numbers)
+    plain = writer.add("LRN", node.inputs[0], output=writer.unused_name(f"{name}/plain"), **numbers)
     factor = writer.constant(f"{name}/factor", np.float32(op.offset**-op.power))
     writer.add("Mul", plain, factor, output=name)
 

@@ -93,7 +93,7 @@ def _emit_global(op: ops.GlobalPoolOp, emitter: Emitter, node: Node) -> str:
 
 def _onnx_global(op: ops.GlobalPoolOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     kind = "GlobalMaxPool" if op.kind == "max" else "GlobalAveragePool"
-    pool = writer.add(kind, node.inputs[0], output=writer.unused(f"{node.output}/kept"))
+    pool = writer.add(kind, node.inputs[0], output=writer.unused_name(f"{node.output}/kept"))
     writer.add("Flatten", pool, output=node.output, axis=1)
 
 

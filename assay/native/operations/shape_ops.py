@@ -202,10 +202,10 @@ def _onnx_constant(op: ops.ConstantOp, writer: Writer, node: Node, shapes: Seque
     if node.output not in writer.repeated:
         writer.add("Identity", constant, output=node.output)
         return
-    name = writer.unused(f"{node.output}/batch")
+    name = writer.unused_name(f"{node.output}/batch")
     batch = writer.add("Shape", writer.input, output=name, end=1)
     rest = writer.constant(f"{node.output}/sizes", np.array(node.shape, np.int64))
-    shape = writer.unused(f"{node.output}/whole")
+    shape = writer.unused_name(f"{node.output}/whole")
     writer.add("Concat", batch, rest, output=shape, axis=0)
     writer.add("Expand", constant, shape, output=node.output)
 
@@ -238,9 +238,9 @@ def _onnx_take(op: ops.TakeOp, writer: Writer, node: Node, shapes: Sequence[Shap
     positions, size = writer.constants[op.positions], math.prod(shapes[0])
     axis = writer.constant(f"{node.output}/pads", np.array([0, 0, 0, 1], np.int64))
     flat = writer.add(
-        "Flatten", node.inputs[0], output=writer.unused(f"{node.output}/flat"), axis=1
+        "Flatten", node.inputs[0], output=writer.unused_name(f"{node.output}/flat"), axis=1
     )
-    longer = writer.add("Pad", flat, axis, output=writer.unused(f"{node.output}/longer"))
+    longer = writer.add("Pad", flat, axis, output=writer.unused_name(f"{node.output}/longer"))
     whole = np.where(positions < 0, size, positions).astype(np.int64)
     indices = writer.constant(f"{node.output}/indices", whole)
     writer.add("Gather", longer, indices, output=node.output, axis=1)

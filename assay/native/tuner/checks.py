@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
+from assay.core.units import plural
 from assay.native.graph import Array, Graph
 from assay.native.knobs.table import BASELINE, KNOBS
 from assay.native.passes.pipeline import optimize
@@ -80,8 +81,8 @@ def promise_note(points: Sequence[TunedPoint], best: TunedPoint, max_loss: float
         return "no knob makes this network faster here and is predicted to lose little enough"
     safest = points[1].confirmed
     note = (
-        f"no faster point is sure to lose at most {max_loss:g} points: the safest may lose "
-        f"{safest.bound:.2f}"
+        f"no faster point is sure to lose at most {plural(float(max_loss), 'point')}: "
+        f"the safest may lose {safest.bound:.2f}"
     )
     if safest.points >= max_loss:
         return note

@@ -13,7 +13,7 @@ import msgspec
 from assay import __version__
 from assay.core import objects
 from assay.core.errors import UsageError, unknown_name_error
-from assay.core.files import user_path
+from assay.core.files import user_path, write_user_file
 from assay.core.options import Flag
 from assay.platforms.images.containerfile import ImageRecipe
 
@@ -97,7 +97,7 @@ def recipe(request: ImageRequest) -> tuple[ImageRecipe, list[str]]:
 def write_build_files(request: ImageRequest, lines: Sequence[str], folder: Path) -> None:
     """Write requirements and wheels to the folder of the Containerfile."""
     if lines:
-        (folder / "requirements.txt").write_text("\n".join(lines) + "\n")
+        write_user_file(folder / "requirements.txt", ("\n".join(lines) + "\n").encode())
     for spec in (*request.specs, request.assay):
         if _is_wheel(spec):
             _copy_wheel(spec, folder / _name(spec))

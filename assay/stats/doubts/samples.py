@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.core.findings import Doubt
 from assay.core.records import Procedure, Result
-from assay.core.units import human
+from assay.core.units import difference, human, plural
 from assay.stats import estimates
 from assay.stats.doubts.machine import MACHINE_DOUBTS
 from assay.stats.doubts.work import WORK_DOUBTS
@@ -50,7 +50,7 @@ def unusable(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="unusable",
-        text=f"{count} samples were left out: zero, negative, or longer than the whole case",
+        text=f"{plural(count, 'sample')} left out: zero, negative, or longer than the whole case",
         remedy="The clock of this machine jumped; measure again.",
     )
 
@@ -60,7 +60,7 @@ def few_samples(result: Result) -> Doubt | None:
     effective, count = min(worth, default=(EFFECTIVE, FIRST))
     if effective >= EFFECTIVE and count >= FIRST:
         return None
-    few = f"there {'is only 1 sample' if count == 1 else f'are only {count} samples'}"
+    few = f"there {'is' if count == 1 else 'are'} only {plural(count, 'sample')}"
     if count == 1:
         few += ", and so no interval"
     elif count < RANGE_ONLY:
@@ -87,20 +87,20 @@ def spread(result: Result) -> Doubt | None:
 
 def drift(result: Result) -> Doubt | None:
     """Change in one direction: heating, a leak, other load that grows or ends."""
-    ways = [*map(_drift, _unsteady(result)), *_warming(result)]
-    change = max(ways, key=abs, default=0.0)
-    if not change:
+    ratios = [*map(_drift, _unsteady(result)), *_warming(result)]
+    ratio = max(ratios, key=lambda each: abs(math.log(each)), default=1.0)
+    if ratio == 1:
         return None
     return Doubt(
         code="drift",
-        text=f"steps became {'slower' if change > 0 else 'faster'} by {_percent(abs(change))} "
-        "while they were sampled",
+        text=f"steps became {difference(ratio)} {'slower' if ratio > 1 else 'faster'} while they "
+        "were sampled",
         remedy="Sample longer with --budget 1m; look for heat, a leak, or other load.",
     )
 
 
 def no_steady_state(result: Result) -> Doubt | None:
-    if not any(_drift(values) == 0 for values in _unsteady(result)):
+    if not any(_drift(values) == 1 for values in _unsteady(result)):
         return None
     return Doubt(
         code="no-steady-state",
@@ -118,7 +118,7 @@ def two_modes(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="two-modes",
-        text=f"the samples fall into two groups {_percent(high / low - 1)} apart; "
+        text=f"the samples fall into two groups {difference(high / low)} apart; "
         "the median lies in one of them",
         remedy="See assay show ID; --threads 1 or another --batch-size may show the cause.",
     )
@@ -175,7 +175,7 @@ def few_for_percentiles(result: Result) -> Doubt | None:
     needs = " and ".join(f"{name} needs {needed}" for name, needed in missing.items())
     return Doubt(
         code="few-for-percentiles",
-        text=f"there are {count} samples, but {needs}",
+        text=f"there {'is' if count == 1 else 'are'} {plural(count, 'sample')}, but {needs}",
         remedy=f"Use --samples {max(missing.values())}.",
     )
 
@@ -201,9 +201,11 @@ def _unsteady(result: Result) -> list[Array]:
 
 
 def _warming(result: Result) -> list[float]:
-    """Relative drift of processes with a slow change, which may show only with the warm-up."""
+    """Last step time over the first, of processes with a slow change, which may show only with the
+    warm-up."""
     warming = [p for p in estimates.processes(result) if p.verdict == "warming"]
-    return [process.drift / float(np.median(process.values)) for process in warming]
+    shares = [process.drift / float(np.median(process.values)) for process in warming]
+    return [1 + share if share > 0 else 1 / (1 - share) for share in shares]
 
 
 def _self_timed(result: Result) -> bool:
@@ -212,10 +214,10 @@ def _self_timed(result: Result) -> bool:
 
 
 def _drift(values: Array) -> float:
-    """Relative change from the first to the last eighth, if mostly monotone; else 0."""
+    """The last eighth over the first, if the change is mostly monotone; else 1."""
     middles = np.array([np.median(part) for part in np.array_split(values, 8)])
     ways = np.sign(np.diff(middles))
-    return float(middles[-1] / middles[0] - 1) if abs(ways.sum()) >= 5 else 0.0
+    return float(middles[-1] / middles[0]) if abs(ways.sum()) >= 5 else 1.0
 
 
 def _modes(values: Array) -> tuple[float, float] | None:

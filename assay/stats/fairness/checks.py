@@ -7,6 +7,7 @@ docs/design/fairness.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from assay.core.findings import Mismatch
 from assay.core.records import Result, Value
@@ -199,11 +200,17 @@ def _threads(group: Group) -> Iterator[Mismatch]:
 def _option_mismatches(group: Group) -> Iterator[Mismatch]:
     parts = []
     for option in REQUESTED:
-        values = {str(r.case.options[option]) for r in group.results if option in r.case.options}
+        results = [result for result in group.results if option in result.case.options]
+        values = group_by_value(results, partial(_option, name=option))
         if len(values) > 1:
-            parts.append(f"{option} {', '.join(sorted(values))}")
+            texts = [f"{_option(same[0], option)} ({group.names(same)})" for same in values]
+            parts.append(f"{option} {', '.join(sorted(texts))}")
     if parts:
         yield make_mismatch(group, "options", f"options differ: {'; '.join(parts)}", unfair=False)
+
+
+def _option(result: Result, name: str) -> str:
+    return str(result.case.options[name])
 
 
 def _words(fact: str) -> str:

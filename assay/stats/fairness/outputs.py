@@ -68,18 +68,24 @@ def wrong_outputs(outputs: Mapping[str, OutputValues], cases: Mapping[str, Case]
 def output_mismatches(group: Group) -> Iterator[Mismatch]:
     """Compare stored fingerprints with the reference."""
     results = [result for result in group.results if "outputs" in result.facts]
-    for result in results:
-        if not math.isfinite(_number(result, "outputs_norm")):
-            text = f"outputs of {group.names([result])} are not finite"
-            yield make_mismatch(group, "outputs", text)
     finite = [result for result in results if math.isfinite(_number(result, "outputs_norm"))]
+    for result in results:
+        if result not in finite:
+            text = f"outputs of {group.names([result])} are not finite"
+            wrong = {result.id: math.inf} if finite else {}
+            yield make_mismatch(group, "outputs", text, wrong=wrong)
     if len(finite) < 2:
         return
     finest = _most_precise(finite, lambda result: result.case)
-    reference = max(finest, key=lambda candidate: sum(_agree(candidate, other) for other in finest))
+    votes = [sum(_agree(candidate, other) for other in finest) for candidate in finest]
+    reference = finest[votes.index(max(votes))]
+    undecided = any(
+        votes[number] == max(votes) and not _agree(candidate, reference)
+        for number, candidate in enumerate(finest)
+    )
     for result in finite:
         if not _agree(result, reference):
-            yield _disagreement(group, result, reference)
+            yield _disagreement(group, result, reference, undecided)
 
 
 def _reference(
@@ -109,17 +115,21 @@ def _precision(case: Case) -> str:
     return chosen if chosen in TOLERANCE else "float32"
 
 
-def _disagreement(group: Group, result: Result, reference: Result) -> Mismatch:
+def _disagreement(
+    group: Group, result: Result, reference: Result, undecided: bool = False
+) -> Mismatch:
+    """`undecided`: as many agree with another result, so that either may be wrong."""
     names, expected = group.names([result]), group.names([reference])
     if _other_weights(result, reference):
         text = f"{names} starts from other weights than {expected}, so outputs cannot be compared"
         return make_mismatch(group, "weights", text, unfair=False)
+    distance = _distance(result, reference)
     text = (
-        f"outputs of {names} differ from those of {expected} by "
-        f"{_distance(result, reference):.2g} of the largest, "
-        f"where {tolerance(result.case, reference.case):g} is allowed"
+        f"outputs of {names} differ from those of {expected} by {distance:.2g} of "
+        f"the largest, where {tolerance(result.case, reference.case):g} is allowed"
     )
-    return make_mismatch(group, "outputs", text)
+    wrong = [result.id, *([reference.id] if undecided else [])]
+    return make_mismatch(group, "outputs", text, wrong=dict.fromkeys(wrong, distance))
 
 
 def _agree(first: Result, second: Result) -> bool:
@@ -204,8 +214,14 @@ def group_by_value(
     return sorted(map(tuple, groups.values()), key=lambda members: -len(members))
 
 
-def make_mismatch(group: Group, what: str, text: str, unfair: bool = True) -> Mismatch:
-    return Mismatch(workload=group.workload, what=what, text=text, unfair=unfair)
+def make_mismatch(
+    group: Group,
+    what: str,
+    text: str,
+    unfair: bool = True,
+    wrong: Mapping[str, float] | None = None,
+) -> Mismatch:
+    return Mismatch(workload=group.workload, what=what, text=text, unfair=unfair, wrong=wrong or {})
 
 
 def format_value(value: Value | None) -> str:

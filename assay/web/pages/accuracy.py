@@ -9,7 +9,7 @@ import msgspec
 from assay.core.contracts import Store
 from assay.core.records import SCHEMA, Query
 from assay.core.series import Point, StoredSeries
-from assay.core.units import human
+from assay.core.units import human, span
 from assay.web.charts.scale import make_scale
 from assay.web.charts.svg import Chart, Dots, interval_cell, render_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
@@ -59,12 +59,19 @@ def _accuracy_rows(store: Store, all_series: Sequence[StoredSeries]) -> list[Acc
     return [
         AccuracyRow(
             series=series,
-            accuracy=store.points(series.series.id, "accuracy", 1)[0],
+            accuracy=_in_percent(store.points(series.series.id, "accuracy", 1)[0], series.unit),
             rate=rates.get((series.series.workload, series.series.backend)),
         )
         for series in all_series
         if series.metric == "accuracy"
     ]
+
+
+def _in_percent(point: Point, unit: str) -> Point:
+    """A log reports an accuracy as a share, which has no unit."""
+    if unit or not 0 <= point.value <= 1:
+        return point
+    return point._replace(value=100 * point.value, low=100 * point.low, high=100 * point.high)
 
 
 def _grid(rows: Sequence[AccuracyRow]) -> Grid:
@@ -76,7 +83,7 @@ def _grid(rows: Sequence[AccuracyRow]) -> Grid:
                 Cell(text=row.series.series.key, to=f"/runs/{row.accuracy.id}"),
                 Cell(text=f"{row.accuracy.value:.2f} %", sort=row.accuracy.value),
                 Cell(
-                    text=f"{row.accuracy.low:.2f} – {row.accuracy.high:.2f}",
+                    text=span(row.accuracy.low, row.accuracy.high, "{:.2f}".format),
                     drawing=interval_cell(
                         row.accuracy.low, row.accuracy.value, row.accuracy.high, scale
                     ),

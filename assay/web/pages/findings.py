@@ -14,6 +14,7 @@ from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.series import StoredSeries
 from assay.core.settings import Home
+from assay.core.units import percent_change
 from assay.stats.gate import Threshold
 from assay.web.page import Cell
 
@@ -41,7 +42,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             Cell(text=self.case, to=f"/history/{self.series}/{self.metric}"),
             Cell(text=self.metric),
             Cell(
-                text=f"{100 * (self.change - 1):+.1f} %".replace("-", "−"),
+                text=percent_change(self.change, 1),
                 style="bad" if self.worse else "good",
                 sort=self.change,
             ),

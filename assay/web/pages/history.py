@@ -16,7 +16,7 @@ from assay.core.contracts import Store
 from assay.core.errors import unknown_name_error
 from assay.core.records import SCHEMA, Query
 from assay.core.series import StoredSeries
-from assay.core.units import human, percent_change
+from assay.core.units import human, percent_change, plural
 from assay.web.charts.scale import make_scale
 from assay.web.charts.svg import Chart, Dots, Level, Mark, interval_cell, render_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, table_section
@@ -60,7 +60,7 @@ def series_page(store: Store, series: str, metric: str) -> Page:
         title=history.key,
         lead=f"{metric} was {human(newest.value, history.unit)} on {newest.started[:10]}; "
         f"{len(history.shifts)} shift{'' if len(history.shifts) == 1 else 's'} in "
-        f"{len(history.points)} points.",
+        f"{plural(len(history.points), 'point')}.",
         command=f"assay history {shlex.quote(history.key)} --metric {metric}",
         document=lambda: view.output([history], "json").document,
         sections=(

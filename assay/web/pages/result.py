@@ -17,7 +17,7 @@ from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.findings import Quantity, SummarizedResult
 from assay.core.records import Query
-from assay.core.units import human
+from assay.core.units import human, span
 from assay.reporting import detail, results
 from assay.reporting.accuracy import status_text
 from assay.stats import stored_summary
@@ -115,9 +115,7 @@ def _unit(quantity: Quantity) -> str:
 
 
 def _interval(quantity: Quantity) -> str:
-    if not math.isfinite(quantity.low):
-        return ""
-    return f"{human(quantity.low, _unit(quantity))} – {human(quantity.high, _unit(quantity))}"
+    return span(quantity.low, quantity.high, lambda bound: human(bound, _unit(quantity)))
 
 
 def _doubts(reading: SummarizedResult) -> list[Section]:

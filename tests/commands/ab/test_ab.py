@@ -285,12 +285,12 @@ def test_an_interrupt_keeps_what_there_is(work, monkeypatch):
         return found._replace(results=results)
 
     monkeypatch.setattr(pairing, "run_heat", interrupted)
-    seen = []
+    comparisons = assay.ab(f"{work}@python", f"{work}:ms=3@python", **QUICK)
     with pytest.raises(KeyboardInterrupt):
-        seen.extend(assay.ab(f"{work}@python", f"{work}:ms=3@python", **QUICK))
+        list(comparisons)
 
-    assert seen[-1].ended == "interrupted by the user after 0 pairs"
-    assert seen[-1].failures == ()
+    assert comparisons.last.ended == "interrupted by the user after 0 pairs"
+    assert comparisons.last.failures == ()
     assert [reading.result.status for reading in assay.read_results()] == ["interrupted"] * 2
 
 

@@ -87,7 +87,7 @@ def test_too_few_points_say_how_many_are_needed(store):
 
     (found,) = assay.history("w@b")
 
-    assert found.notes == ("4 points are too few to tell shifts from noise: 10 are needed",)
+    assert found.notes == ("4 points are too few to tell shifts from noise: 9 are needed",)
 
 
 def test_results_without_a_summary_become_points(store, home):

@@ -123,4 +123,4 @@ def test_a_rate_is_higher_not_slower_and_has_no_fastest():
     )
 
     assert found.answer == "differs" and found.fastest is None
-    assert "100.0 % higher" in found.sentence
+    assert "2.00 times higher" in found.sentence

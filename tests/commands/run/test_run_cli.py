@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from assay import readings
+from assay import read_results
 from assay.core.records import Procedure
 from tests.datasets.making import SAMPLE
 
@@ -25,7 +25,7 @@ def test_the_flags_of_the_procedure_are_kept_with_the_result(assay, endings):
     flags = ("--budget", "200ms", "--target", "5%", "--timeout", "1m", "--processes", "2")
     assay("run", f"{endings}:fine@python", *flags, *QUICK)
 
-    assert readings()[0].result.procedure == Procedure(
+    assert read_results()[0].result.procedure == Procedure(
         budget=0.2, target=0.05, timeout=60.0, processes=2, samples=3, steps_per_sample=1
     )
 
@@ -111,4 +111,49 @@ def test_misuse_is_one_sentence_and_nothing_is_measured(assay, home, words, comp
 
     assert (status, out) == (2, "")
     assert complaint in error
+    assert not list(home.glob("runs/*"))
+
+
+@pytest.fixture
+def plan_file(tmp_path, endings):
+    path = tmp_path / "nightly.toml"
+    path.write_text(f'[run]\ncases = ["{endings}:fine@python"]\n[procedure]\nsamples = 3\n')
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        (("--budget", "10s"), "--budget"),
+        (("--processes", "1", "-b", "python"), "--backend --processes"),
+        (("--set", "size=10", "--latency"), "--latency --set"),
+        (("mnist-mlp", "--label", "x"), "--label mnist-mlp"),
+        (("--resume", "last"), "last"),
+    ],
+)
+def test_what_was_typed_beside_a_plan_is_refused_also_if_it_is_a_default(
+    assay, home, plan_file, words, flags
+):
+    status, _, error = assay("run", "--plan", plan_file, *words)
+
+    first, hint = error.splitlines()
+    assert status == 2
+    assert sorted(first.removeprefix("error: --plan was given with ")[:-1].split()) == flags.split()
+    assert hint == "hint:  What is measured, and how, is in the plan file."
+    assert not list(home.glob("runs/*"))
+
+
+@pytest.mark.parametrize("place", ["before", "--home", "--store"])
+def test_a_plan_is_run_into_the_store_that_is_named(assay, home, plan_file, tmp_path, place):
+    store = str(tmp_path / "other")
+    words = ("run", "--plan", plan_file, "--every", "night")
+
+    if place == "before":
+        status, _, error = assay("--store", store, *words)
+    else:
+        status, _, error = assay(*words, place, store)
+
+    (result,) = (tmp_path / "other").glob("runs/*/001/result.json")
+    assert status == 0, error
+    assert json.loads(result.read_bytes())["procedure"]["samples"] == 3
     assert not list(home.glob("runs/*"))

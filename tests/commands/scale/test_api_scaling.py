@@ -7,8 +7,10 @@ import math
 import pytest
 
 from assay.commands.scale.api import scaling
+from assay.commands.scale.view import output
 from assay.core.findings import Quantity, SummarizedResult, Summary
 from assay.core.records import Case
+from assay.reporting.output.text import table_text
 from tests.stores.test_sqlite import result
 
 
@@ -49,3 +51,12 @@ def test_without_one_device_or_where_one_failed_there_is_no_efficiency():
 
     assert alone.efficiency is None
     assert (failed.status, failed.throughput, failed.efficiency) == ("failed", None, None)
+
+
+def test_an_efficiency_without_an_interval_shows_none():
+    rows = [reading(1, 100.0), reading(2, 190.0, math.nan)]
+
+    [table] = output(scaling(rows), rows).tables
+
+    assert "nan" not in table_text(table)
+    assert [row[table.columns.index("95 % interval")] for row in table.rows] == ["", ""]

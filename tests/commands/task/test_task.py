@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import Query, readings
+from assay import Query, read_results
 from assay.commands.task import api as tasking
 from assay.core.errors import UsageError
 from assay.logs.task import Metric, Task
@@ -61,7 +61,7 @@ def test_a_log_that_exists_already_is_read(tmp_path):
     result = tasking.parse_log(task(""), log)
 
     assert metric(result, "speed") == 4
-    assert readings(Query(backend="log"))[-1].result == result
+    assert read_results(Query(backend="log"))[-1].result == result
 
 
 def test_a_shipped_task_runs():

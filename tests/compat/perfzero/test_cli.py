@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import readings as assay_readings
+from assay import read_results as assay_readings
 from assay.core.codec import decode
 from assay.core.records import Result
 from tests.core.attack_archives import attacks, snapshot, write

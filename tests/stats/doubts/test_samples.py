@@ -47,8 +47,22 @@ def test_drift_says_its_direction_and_size():
     slower = result(steady(noisy() * np.linspace(1, 1.5, 200)))
     faster = result(steady(noisy() * np.linspace(1.5, 1, 200)))
     texts = [next(d.text for d in doubts(r) if d.code == "drift") for r in (slower, faster)]
-    assert "slower by 4" in texts[0]
-    assert "faster by 3" in texts[1]
+    assert "became 4" in texts[0] and "% slower" in texts[0]
+    assert "became 2" in texts[1] and "% faster" in texts[1]
+
+
+def test_a_large_drift_is_a_factor():
+    values = noisy() * np.geomspace(1600, 1, 200)
+    text = next(d.text for d in doubts(result(steady(values))) if d.code == "drift")
+
+    assert "times faster" in text and "%" not in text
+
+
+def test_far_modes_are_a_factor_apart():
+    values = np.where(np.arange(200) % 2, 0.01, 0.194) * noisy()
+    text = next(d.text for d in doubts(result(steady(values))) if d.code == "two-modes")
+
+    assert "two groups 19.3 times apart" in text
 
 
 def test_a_slow_change_that_is_not_over_is_told_in_either_direction():
@@ -57,8 +71,8 @@ def test_a_slow_change_that_is_not_over_is_told_in_either_direction():
         values = noisy(count=300) * (1 + sign * 0.03 * np.exp(-np.arange(300) / 150))
         found = result(steady(values[:150], phase="warmup"), steady(values[150:]))
         texts.append(next(d.text for d in doubts(found) if d.code == "drift"))
-    assert "became faster by" in texts[0]
-    assert "became slower by" in texts[1]
+    assert "% faster" in texts[0]
+    assert "% slower" in texts[1]
 
 
 def test_one_broad_group_is_not_two():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
@@ -151,6 +153,34 @@ def test_outputs_that_are_not_finite_are_unfair():
     broken = result("b", outputs="nan nan nan", outputs_norm="nan", outputs_largest="nan")
 
     assert unfair(result("a"), broken) == ["outputs"]
+
+
+def wrong(*results: Result) -> list[dict[str, float]]:
+    """Of each difference of outputs, the results that are wrong, by backend."""
+    named = [msgspec.structs.replace(each, id=each.case.backend) for each in results]
+    return [dict(each.wrong) for each in differences(named) if each.what == "outputs"]
+
+
+def test_what_differs_from_the_majority_is_wrong_by_its_difference():
+    odd = result("a", outputs="0.7 -1 0.25")
+
+    assert wrong(odd, result("b"), result("c")) == [{"a": pytest.approx(0.2)}]
+
+
+def test_of_two_that_differ_either_may_be_wrong():
+    odd = result("b", outputs="0.7 -1 0.25")
+
+    assert wrong(result("a"), odd) == [dict.fromkeys("ba", pytest.approx(0.2))]
+
+
+def test_what_is_not_finite_is_wrong_beside_what_is():
+    broken = [
+        result(name, outputs="nan nan nan", outputs_norm="nan", outputs_largest="nan")
+        for name in "bc"
+    ]
+
+    assert wrong(result("a"), broken[0]) == [{"b": math.inf}]
+    assert wrong(*broken) == [{}, {}]
 
 
 def test_other_weights_make_outputs_incomparable_and_are_told_calmly():
