@@ -81,25 +81,6 @@ def case_from_object(
     return Case(workload=str(path), backend="?")
 
 
-def case_from_kwargs(
-    cases: tuple[Any, ...],
-    model: Any,
-    kwargs: dict[str, Any],
-    home: Home,
-) -> tuple[Any, ...]:
-    """The cases, and that of the model; its keywords are removed from `kwargs`."""
-    names = ("example", "loss", "targets", "name")
-    parts = {key: kwargs.pop(key) for key in names if key in kwargs}
-    if model is not None:
-        return (*cases, case_from_object(model, store=home, **parts))
-    if parts:
-        raise UsageError(
-            f"{' and '.join(parts)} was given without a model.",
-            hint="As in: assay.run(model=net, example=torch.rand(8, 3, 32, 32))",
-        )
-    return cases
-
-
 def _kind(model: object) -> str:
     if isinstance(model, tuple) and len(model) in {2, 3} and callable(model[0]):
         return "jax"

@@ -25,7 +25,7 @@ from assay.measure.case import measure
 from assay.measure.machine import environment
 from assay.measure.machine.doctor import peaks_for
 from assay.measure.program import defer_signals
-from assay.measure.remote import LOCAL_SCHEME, Machines, failed_result, measure_there
+from assay.measure.remote import THIS_MACHINE, Machines, failed_result, measure_there
 from assay.measure.shared_cache import shared_cache_dir
 from assay.stats import stored_summary
 from assay.stores import folders
@@ -166,10 +166,10 @@ def find_run_of_command(text: str, verb: str, home: Home) -> str:
 
 
 def run_cases(
-    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines = LOCAL_SCHEME
+    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines = THIS_MACHINE
 ) -> Iterator[SummarizedResult]:
     """Measure every case of a plan as a new run, on these machines."""
-    if machines is LOCAL_SCHEME:  # else the data has to be on the cluster
+    if machines is THIS_MACHINE:  # else the data has to be on the cluster
         modes.check(plan, settings.home(home))
     return _run(plan, home, progress, machines)
 
@@ -182,7 +182,7 @@ def _run(
 
 
 def resume_cases(
-    text: str, verb: str, home: Home, progress: ProgressCallback, machines: Machines = LOCAL_SCHEME
+    text: str, verb: str, home: Home, progress: ProgressCallback, machines: Machines = THIS_MACHINE
 ) -> Iterator[SummarizedResult]:
     """Measure the missing cases of an interrupted run of this command, into the same run."""
     return _resume(check_resumable(text, verb, home), home, progress, machines)

@@ -21,7 +21,7 @@ from assay.measure.machine.doctor import peaks_for
 from assay.measure.result_builder import new_result
 
 Machines = AbstractContextManager[Executor | None]
-LOCAL_SCHEME: Machines = nullcontext()  # this machine
+THIS_MACHINE: Machines = nullcontext()  # this machine
 
 
 def executor(on: str, need: Mapping[str, str] | None = None) -> Machines:
@@ -38,7 +38,7 @@ def executor(on: str, need: Mapping[str, str] | None = None) -> Machines:
             f"--need {next(iter(need))} was given without --on.",
             hint="It states the resources of a cluster's node: --on ray://HOST:10001",
         )
-    return LOCAL_SCHEME
+    return THIS_MACHINE
 
 
 def measure_there(

@@ -203,16 +203,14 @@ def run(
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
     from assay.measure import inputs
-    from assay.measure.from_object import case_from_kwargs
     from assay.measure.plan import make_plan
     from assay.measure.recorder import run_cases
     from assay.measure.remote import executor
     from assay.measure.run_results import RunResults
 
-    _check_model(model, on)
+    model_parts = dict(example=example, loss=loss, targets=targets, name=name or None)
+    cases = _with_model(cases, model, model_parts, on, store)
     machines = executor(on, need)
-    extra = {"example": example, "loss": loss, "targets": targets, "name": name or None}
-    extra = {key: value for key, value in extra.items() if value is not None}
     params = _join_cases(params, batch_size=batch_size, task=task, seed=seed)
     more: dict[str, Sweep] = dict(mode=mode, precision=precision, compiler=compiler, method=method)
     more |= dict(cuda_graphs=cuda_graphs, data_format=data_format, optimizer=optimizer)
@@ -222,7 +220,7 @@ def run(
     parts |= dict(processes=processes, samples=samples, steps_per_sample=steps_per_sample)
     parts |= dict(latency=latency, communication=communication, metric=metric)
     plan = make_plan(
-        *case_from_kwargs(cases, model, extra, store),
+        *cases,
         suite=suite,
         backends=backends,
         params=params,
@@ -252,12 +250,26 @@ def resume(
     return RunResults(resume_cases(run, "run", store, progress, executor(on, need)))
 
 
-def _check_model(model: Any, on: str) -> None:
-    if on and model is not None:
+def _with_model(
+    cases: tuple[CaseLike, ...], model: Any, parts: Mapping[str, Any], on: str, store: StoreUrl
+) -> tuple[CaseLike, ...]:
+    """The cases, and that of a model that is an object."""
+    parts = {key: value for key, value in parts.items() if value is not None}
+    if model is None and parts:
+        raise UsageError(
+            f"{' and '.join(parts)} was given without a model.",
+            hint="As in: assay.run(model=net, example=torch.rand(8, 3, 32, 32))",
+        )
+    if model is None:
+        return cases
+    if on:
         raise UsageError(
             "A model that is an object of this session cannot go to a cluster: its file is here.",
             hint="Write a function that builds it into a file that every node has: './net.py:Net'.",
         )
+    from assay.measure.from_object import case_from_object
+
+    return (*cases, case_from_object(model, store=store, **parts))
 
 
 def _join_cases(axes: Axes | None, **more: Sweep) -> Axes | None:
