@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import pandas
 import pytest
 
 import assay
@@ -57,31 +56,6 @@ def test_html_is_escaped():
 
     assert "<script>" not in text
     assert "&lt;script&gt;" in text and "a &lt; b" in text and "x &amp; y" in text
-
-
-def test_rows_have_a_column_per_parameter_and_metric(sizes):
-    results = sizes()
-    rows = results.to_dicts()
-    frame = results.to_pandas()
-
-    assert [row["size"] for row in rows] == [100, 100_000]
-    assert rows[0]["step_time_low"] <= rows[0]["step_time"] <= rows[0]["step_time_high"]
-    assert isinstance(frame, pandas.DataFrame)
-    assert list(frame["status"]) == ["ok", "ok"]
-
-
-def test_the_best_is_the_fastest(sizes):
-    results = sizes()
-
-    assert results.best.case.params["size"] == 100
-    assert len(results) == 2
-    assert results[1].case.params["size"] == 100_000
-    assert [result.id for result in results[:1]] == [results[0].id]
-
-
-def test_without_a_usable_result_the_best_says_why(sizes):
-    with pytest.raises(AssayError, match=r"no result to choose from .*raises.*ValueError: no good"):
-        _ = sizes("raises").best
 
 
 def test_results_received_before_an_interrupt_are_kept(sizes, monkeypatch):

@@ -1,0 +1,47 @@
+"""Results of a run for Python: rows, and the best."""
+
+from __future__ import annotations
+
+import pandas
+import pytest
+
+import assay
+from assay.core.errors import AssayError
+
+QUICK = assay.Procedure(samples=3, steps_per_sample=1)
+
+
+@pytest.fixture
+def sizes(home, endings):
+    """Two sizes of a sum; the second is 1,000 times the work."""
+
+    def run(*names):
+        cases = names or ("fine:size=100", "fine:size=100000")
+        return assay.run(*(f"{endings}:{name}@python" for name in cases), procedure=QUICK)
+
+    return run
+
+
+def test_rows_have_a_column_per_parameter_and_metric(sizes):
+    results = sizes()
+    rows = results.to_dicts()
+    frame = results.to_pandas()
+
+    assert [row["size"] for row in rows] == [100, 100_000]
+    assert rows[0]["step_time_low"] <= rows[0]["step_time"] <= rows[0]["step_time_high"]
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["status"]) == ["ok", "ok"]
+
+
+def test_the_best_is_the_fastest(sizes):
+    results = sizes()
+
+    assert results.best.case.params["size"] == 100
+    assert len(results) == 2
+    assert results[1].case.params["size"] == 100_000
+    assert [result.id for result in results[:1]] == [results[0].id]
+
+
+def test_without_a_usable_result_the_best_says_why(sizes):
+    with pytest.raises(AssayError, match=r"no result to choose from .*raises.*ValueError: no good"):
+        _ = sizes("raises").best
