@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ LEFT_OUT = (
     "monitors/",
     "measure/machine/",
     "stats/",
-)  # leaves; when depends on the machine
+)  # their order depends on the machine
 HEAD = "<!-- written by docs/generate.py: run `make docs` -->\n\n"
 
 
@@ -102,7 +103,7 @@ def _walkthrough() -> str:
         f"{HEAD}# One run, file by file\n\n"
         f"`assay {' '.join(trace_run.RUN)}` of a function of plain Python, traced: the files of\n"
         "each process in the order in which the run enters them, the function by which it does,\n"
-        f"and what the file says of itself. Not listed: {left_out}.\n\n"
+        f"and what the file says of itself. Not listed: {left_out}\nand private files.\n\n"
         f"## The parent\n\n{_files(run.entries)}\n"
         "While the parent waits for the worker, these files are on its stack: "
         f"{', '.join(f'`{file}`' for file in waiting)}.\n\n"
@@ -116,7 +117,7 @@ def _files(entries: Mapping[str, str]) -> str:
     rows = "".join(
         f"| `{file}` | `{name}` | {_first_sentence(ROOT / 'assay' / file)} |\n"
         for file, name in entries.items()
-        if not file.startswith(LEFT_OUT)
+        if not file.startswith(LEFT_OUT) and not re.match("_(?!_)", Path(file).name)
     )
     return f"| file | entered by | what it is |\n|---|---|---|\n{rows}"
 

@@ -106,7 +106,18 @@ def test_every_command_has_tests_of_its_own():
 def test_a_generated_page_is_current(name):
     text = loaded("docs/generate.py").PAGES[name]()
 
-    assert (ROOT / "docs" / name).read_text() == text, "run: make docs"
+    assert _without_order((ROOT / "docs" / name).read_text()) == _without_order(text), (
+        "run: make docs"
+    )
+
+
+def _without_order(page: str) -> list[str]:
+    """Of a walkthrough: files of each process and what they are, but not by which function and in
+    which order they are entered, which most changes of any of these files would change."""
+    if "| entered by |" not in page:
+        return [page]
+    parts = re.sub(r"(?m)^(\| `[\w/.]+` \|) `\w+` ", r"\1", page).split("\n\n")
+    return ["\n".join(sorted(part.splitlines())) for part in parts]
 
 
 def test_every_verb_stands_in_the_written_docs():

@@ -184,7 +184,7 @@ def command(
     results = (
         resume_cases(resume, "evaluate", store, line)
         if resume
-        else evaluate(*cases, **keywords, progress=line).readings
+        else evaluate(*cases, **keywords, progress=line).stream
     )
     if left_out := plan.describe_left_out(cases, keywords["backends"], "infer"):
         print_message(f"note: {left_out}")

@@ -13,11 +13,12 @@ from assay.stats.fairness.checks import fairness
 
 
 class RunResults(Results[SummarizedResult, Result]):
-    """Results of a run; `readings` has their summaries too."""
+    """Results of a run."""
 
     @property
-    def readings(self) -> Iterator[SummarizedResult]:
-        return self._iterate()
+    def stream(self) -> Iterator[SummarizedResult]:
+        """The results with their summaries, each once: for the command line, which keeps them."""
+        return self._stream
 
     @property
     def best(self) -> Result:

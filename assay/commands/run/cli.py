@@ -88,7 +88,7 @@ def command(
     results = (
         resume_cases(resume, "run", store, line, executor(on, need))
         if resume
-        else api.run(*cases, **keywords, progress=line).readings
+        else api.run(*cases, **keywords, progress=line).stream
     )
     if left_out := describe_left_out(cases, keywords["backends"], keywords["mode"]):
         options.print_message(f"note: {left_out}")
