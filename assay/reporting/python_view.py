@@ -144,6 +144,30 @@ class States(Results[T, T]):
         return self._output_of(self.last)
 
 
+class TableList(TableView, list[T]):
+    """A list that prints as a table: of results that are stored already."""
+
+    def __init__(
+        self,
+        items: Sequence[T],
+        output: Callable[[Sequence[T]], Output],
+        row: Callable[[T], Row],
+        best: Callable[[Sequence[T]], T],
+    ) -> None:
+        super().__init__(items)
+        self._output_of, self._row_of, self._best_of = output, row, best
+
+    @property
+    def best(self) -> T:
+        return self._best_of(self)
+
+    def to_dicts(self) -> list[Row]:
+        return [self._row_of(item) for item in self]
+
+    def _output(self) -> Output:
+        return self._output_of(self)
+
+
 def _html_table(table: Table) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "".join(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -13,7 +13,8 @@ from assay.commands.check import alerts as alerting
 from assay.commands.history.api import METRICS, summarize_all
 from assay.core import codec
 from assay.core.contracts import Store
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
+from assay.core.findings import Output
 from assay.core.options import Flag, Seconds, Share, StoreUrl, accept_old_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import SCHEMA, Query
@@ -22,6 +23,7 @@ from assay.core.series import Point, StoredSeries
 from assay.core.settings import Home
 from assay.core.units import as_integer, as_share
 from assay.measure.baseline import Baseline, Sides, choose
+from assay.reporting.python_view import TableView
 from assay.stats.gate import Threshold
 
 if TYPE_CHECKING:
@@ -72,8 +74,9 @@ def check(
 
     With `confirm`, at most `most` suspects are measured again, the worst first.
 
-    >>> found = assay.check("main", ["step_time:3%"]).found
-    >>> [one.key for one in found if one.judgement == "regression"]
+    >>> report = assay.check("main", ["step_time:3%"])
+    >>> [series.key for series in report if series.judgement == "regression"]
+    >>> print(report)
     """
     from assay.stats.gate import parse_threshold
 
@@ -357,7 +360,7 @@ class CheckedSeries(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""  # of the measurements that decided
 
 
-class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
+class CheckReport(TableView, msgspec.Struct, frozen=True, kw_only=True):
     """A whole check: every series, and what it means together."""
 
     found: tuple[CheckedSeries, ...]
@@ -369,3 +372,25 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
     kind: Literal["check"] = "check"
+
+    def __iter__(self) -> Iterator[CheckedSeries]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @property
+    def best(self) -> CheckedSeries:
+        """The series that improved most."""
+        improved = [series for series in self.found if series.judgement == "improvement"]
+        if not improved:
+            raise AssayError("No series improved.")
+        return max(improved, key=lambda series: abs(math.log(series.size)))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return [msgspec.to_builtins(series) for series in self.found]
+
+    def _output(self) -> Output:
+        from assay.commands.check.view import output
+
+        return output(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -20,6 +20,9 @@ from assay.stats import stored_summary
 from assay.stats.causes import Cause
 from assay.stats.trend import Drift, Shift
 
+if TYPE_CHECKING:
+    from assay.reporting.python_view import TableList
+
 METRICS = ("step_time", "wall_time", "item_time", "throughput", "accuracy")  # the first there is
 Order = Literal["time", "commit"]
 
@@ -32,18 +35,22 @@ def history(
     order: Annotated[Order, Flag("Order of the points.", flags="--by")] = "time",
     query: Query = Query(),  # noqa: B008 (frozen)
     store: StoreUrl = None,
-) -> list[SeriesHistory]:
+) -> TableList[SeriesHistory]:
     """Every series of a case: `WORKLOAD@BACKEND`, a whole key, or a workload alone.
 
-    >>> for found in assay.history("mnist-mlp@jax"):
-    ...     print(found.key, [shift.shift.size for shift in found.shifts])
+    >>> histories = assay.history("mnist-mlp@jax")
+    >>> for history in histories:
+    ...     print(history.key, [shift.shift.size for shift in history.shifts])
+    >>> print(histories, histories.best.key)
     """
+    from assay.commands.history.view import table_list
+
     order = as_choice(order, "order", get_args(Order))
     with closing(open_store(store)) as results:
         asked = _narrow_query(case, machine, query)
         summarize_all(results, asked)
         series = match_series(results.series(asked), case, metric)
-        return [read(results, each, order) for each in series]
+        return table_list([read(results, each, order) for each in series])
 
 
 def summarize_all(store: Store, query: Query) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from assay.commands.history.api import ExplainedShift, SeriesHistory
+from assay.core.errors import AssayError, UsageError
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
 from assay.core.units import human, percent_change, plural
 from assay.reporting.output.text import table_text
+from assay.reporting.python_view import TableList
 from assay.stats.causes import Cause
 from assay.stats.trend import Drift
 
@@ -34,6 +36,42 @@ def output(histories: Sequence[SeriesHistory], form: str) -> Output:
         else None,
         values=_values(histories) if form == "csv" else None,
     )
+
+
+def table_list(histories: Sequence[SeriesHistory]) -> TableList[SeriesHistory]:
+    """Histories for Python: they print as their table."""
+    return TableList(histories, lambda items: output(items, "text"), _summary_row, _best)
+
+
+def _best(histories: Sequence[SeriesHistory]) -> SeriesHistory:
+    """Of series with the same metric, the one whose newest value is best."""
+    from assay.stats.gate import Threshold, is_worse  # with numpy
+
+    if len({history.metric for history in histories}) > 1:
+        metrics = ", ".join(sorted({history.metric for history in histories}))
+        raise UsageError(
+            f"These series have different metrics ({metrics}).", hint="Name one: metric=…"
+        )
+    measured = [history for history in histories if history.points]
+    if not measured:
+        raise AssayError("There is no series with a result.")
+    threshold = Threshold(metric=measured[0].metric, share=0.0)
+    lower_is_better = is_worse(2.0, threshold, measured[0].unit)
+    return (min if lower_is_better else max)(measured, key=lambda history: history.points[-1].value)
+
+
+def _summary_row(history: SeriesHistory) -> dict[str, Any]:
+    row = {name: getattr(history, name) for name in ("key", "metric", "unit", "machine", "version")}
+    last = history.points[-1] if history.points else None
+    shift = history.shifts[-1].shift if history.shifts else None
+    return {
+        **row,
+        "points": len(history.points),
+        "last": last.value if last else math.nan,
+        "last_id": last.id if last else "",
+        "shifts": len(history.shifts),
+        "last_shift": shift.size if shift else math.nan,
+    }
 
 
 def page(history: SeriesHistory) -> str:

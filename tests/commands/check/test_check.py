@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.commands.check import api
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.core.records import Case, Environment
 from assay.core.registry import open_store
 from tests.commands.history.test_history import HERE, keep_series, nights, repository
@@ -188,3 +188,23 @@ def test_a_failing_alert_never_loses_the_finding(store):
 
     assert judgements(found) == {"w@b": "regression"}
     assert [("FAILED" in one) for one in found.alerts] == [True, True]
+
+
+def test_a_report_prints_as_its_table_and_iterates_over_its_series(store):
+    keep_series(store, nights(60, 52, 1.3), case("slow"))
+    keep_series(store, nights(60, 52, 0.7, seed=3), case("fast"))
+
+    report = assay.check(fail_on=["step_time:3%"])
+
+    assert str(report).startswith("1 regression found in 2 series")
+    assert {series.key for series in report} == {"slow@b", "fast@b"} and len(report) == 2
+    assert report.best.key == "fast@b"
+    assert set(report.to_pandas()["judgement"]) == {"regression", "improvement"}
+    assert "slow@b" in report._repr_html_()
+
+
+def test_a_report_without_an_improvement_has_no_best(store):
+    keep_series(store, nights(60, seed=2), case("fine"))
+
+    with pytest.raises(AssayError, match="No series improved"):
+        _ = assay.check(fail_on=["step_time:3%"]).best

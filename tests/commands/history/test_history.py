@@ -179,3 +179,17 @@ def repository(folder, count: int) -> list[str]:
         git("commit", "-q", "--allow-empty", "-m", f"commit {number}")
         made.append(git("rev-parse", "HEAD"))
     return made
+
+
+def test_a_history_prints_as_its_table_and_names_the_best_series(store):
+    keep_series(store, nights(12))
+    fast = [0.5 * value for value in nights(12)]
+    keep_series(store, fast, Case(workload="w", backend="c", key="w@c"))
+
+    histories = assay.history("w")
+
+    assert str(histories).startswith("case") and "w@c" in str(histories)
+    assert histories._repr_html_().count("<tr>") == 3
+    assert histories.best.key == "w@c"
+    assert [row["points"] for row in histories.to_pandas().to_dict("records")] == [12, 12]
+    assert isinstance(histories, list) and len(histories) == 2
