@@ -6,7 +6,8 @@ import ast
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,7 @@ import click
 
 from assay.cli import main as cli
 from assay.core import registry
+from assay.core.contracts import Backend
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -23,6 +25,8 @@ LEFT_OUT = (
     "measure/machine/",
     "stats/",
 )  # their order depends on the machine
+Option = tuple[str, str]  # names and help
+HELP: Option = ("-h, --help", "Show this message and exit.")
 HEAD = "<!-- written by docs/generate.py: run `make docs` -->\n\n"
 
 
@@ -39,57 +43,109 @@ def pages() -> dict[str, str]:
 def _commands() -> str:
     context = click.Context(cli.assay, info_name="assay", **cli.assay.context_settings)
     context.meta["all commands"] = True
-    parts = [f"{HEAD}# Commands\n\n```\n{cli.assay.get_help(context).rstrip()}\n```\n"]
-    for verb in cli.COMMANDS:
-        command = cli.assay.get_command(context, verb)
-        assert command is not None
-        parts += [f"## assay {verb}\n\n```\n{_help(command, verb, context)}\n```\n"]
-        if isinstance(command, click.Group):
-            inner = click.Context(command, info_name=verb, parent=context)
-            for name in command.list_commands(inner):
-                part = command.get_command(inner, name)
-                assert part is not None
-                parts += [f"### assay {verb} {name}\n\n```\n{_help(part, name, inner)}\n```\n"]
+    commands = [
+        part
+        for verb in cli.COMMANDS
+        for part in _with_subcommands(cli.assay.get_command(context, verb), context, verb)
+    ]
+    uses = Counter(option for part in commands for option in _options(*part))
+    shared = {option for option, count in uses.items() if count >= 6}
+    formatter = click.HelpFormatter(width=96)
+    formatter.write_dl(sorted(shared))
+    parts = [
+        f"{HEAD}# Commands\n\n```\n{cli.assay.get_help(context).rstrip()}\n```\n",
+        "## Options of several commands\n\n`also:` below a command names those that it has.\n\n"
+        f"```\n{formatter.getvalue().rstrip()}\n```\n",
+    ]
+    for command, inner in commands:
+        path = inner.command_path
+        parts.append(f"{'#' * len(path.split())} {path}\n\n{_help(command, inner, shared)}\n")
     return "\n".join(parts)
 
 
-def _help(command: click.Command, name: str, parent: click.Context) -> str:
-    context = click.Context(command, info_name=name, parent=parent, terminal_width=96)
-    return command.get_help(context).rstrip()
+def _with_subcommands(
+    command: click.Command | None, parent: click.Context, name: str
+) -> Iterator[tuple[click.Command, click.Context]]:
+    assert command is not None
+    inner = click.Context(command, info_name=name, parent=parent, terminal_width=96)
+    yield command, inner
+    if isinstance(command, click.Group):
+        for part in command.list_commands(inner):
+            yield from _with_subcommands(command.get_command(inner, part), inner, part)
+
+
+def _options(command: click.Command, context: click.Context) -> list[Option]:
+    records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
+    return [record for record in records if record and record[0].startswith("-")]
+
+
+def _help(command: click.Command, context: click.Context, shared: Set[Option]) -> str:
+    """Help without the options of several commands; a group's commands follow on their own."""
+    formatter = click.HelpFormatter(width=96)
+    usage = " ".join(command.collect_usage_pieces(context))
+    formatter.write(f"{context.command_path} {usage}\n")
+    command.format_help_text(context, formatter)
+    options = _options(command, context)
+    if own := [option for option in options if option not in shared]:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_dl(own)
+    command.format_epilog(context, formatter)
+    also = [option[0] for option in options if option in shared and option != HELP]
+    names = ", ".join(name.split(" ")[0].rstrip(",") for name in also)
+    note = f"\n\n  also: {names}" if also else ""
+    return f"```\n{formatter.getvalue().rstrip()}{note}\n```"
 
 
 def _workloads() -> str:
-    found, _ = registry.all_plugins("workloads")
-    parts = [HEAD + "# Workloads\n"]
-    for name, workload in found.items():
+    workloads, _ = registry.all_plugins("workloads")
+    parts = [
+        f"{HEAD}# Parameters of workloads\n\nEvery workload also has `batch_size` and `seed` "
+        "(default 0). What each is: [workloads](../workloads.md).\n"
+    ]
+    for name, workload in workloads.items():
         choices = getattr(workload, "choices", {})
-        rows = "\n".join(
-            f"| `{key}` | `{value}` | {', '.join(f'`{each}`' for each in choices.get(key, ()))} |"
+        values = ", ".join(
+            f"`{key}={value}`"
+            + (f" ({'|'.join(map(str, choices[key]))})" if key in choices else "")
             for key, value in workload.params.items()
+            if key != "seed"
         )
+        summary = workload.summary[0].upper() + workload.summary[1:]
         parts.append(
-            f"## {name}\n\n{workload.summary}. From: {workload.source}. "
-            f"Version {workload.version}; made for {', '.join(workload.kinds)}.\n\n"
-            f"| parameter | default | one of |\n|---|---|---|\n{rows}\n"
+            f"## {name}\n\n{summary}. From: {workload.source}. Version {workload.version}; "
+            f"{', '.join(workload.kinds)}.\n\n{values}\n"
         )
     return "\n".join(parts)
 
 
 def _backends() -> str:
-    found, _ = registry.all_plugins("backends")
-    parts = [HEAD + "# Backends\n"]
-    for name, backend in found.items():
-        rows = "\n".join(
-            f"| `{key}` | `{option.default}` | "
-            f"{', '.join(f'`{choice}`' for choice in option.choices) or f'`{option.pattern}`'} | "
-            f"{option.help} |"
-            for key, option in backend.options.items()
-        )
+    backends, _ = registry.all_plugins("backends")
+    uses = Counter(row for backend in backends.values() for row in _rows(backend).values())
+    shared = {row for row, count in uses.items() if count >= 5}
+    parts = [
+        f"{HEAD}# Options of backends\n\nA value is the default unless `NAME=VALUE` chooses "
+        "another. What each means: [backends](../backends.md).\n",
+        f"## Options of several backends\n\n{''.join(sorted(shared))}",
+    ]
+    for name, backend in backends.items():
+        rows = _rows(backend)
+        own = "".join(row for row in rows.values() if row not in shared)
+        also = ", ".join(f"`{key}`" for key, row in rows.items() if row in shared)
         parts.append(
-            f"## {name}\n\n{backend.summary}. Opens: {', '.join(sorted(backend.accepts))}.\n\n"
-            f"| option | default | values | meaning |\n|---|---|---|---|\n{rows}\n"
+            f"## {name}\n\n{backend.summary}. Opens: {', '.join(sorted(backend.accepts))}. "
+            f"Options: {also}{', and:' if own else '.'}\n" + (f"\n{own}" if own else "")
         )
     return "\n".join(parts)
+
+
+def _rows(backend: Backend) -> dict[str, str]:
+    """Option → its line in the page."""
+    return {
+        key: f"- `{key}={option.default}`"
+        f" ({'|'.join(map(str, option.choices)) or option.pattern or 'any'}): {option.help}\n"
+        for key, option in backend.options.items()
+    }
 
 
 def _walkthrough() -> str:
