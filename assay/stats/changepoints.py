@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.stats.intervals import Array
 
-FEWEST = 10  # points of a series that can be tested
+MIN_POINTS = 10  # points of a series that can be tested
 SIDE = 3  # minimum number of points on each side of a shift
 LONGEST = 512  # points tested together
 PHIS = np.linspace(0.0, 0.8, 9)  # correlation of neighbours

@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from assay.core import units
 from assay.core.errors import UsageError
 from assay.core.series import Point
 from assay.stats import changepoints, trend
-from assay.stats.changepoints import FEWEST, SIDE, step_p_value
+from assay.stats.changepoints import MIN_POINTS, SIDE, step_p_value
 from assay.stats.intervals import Array
 from assay.stats.newest import BEFORE, POSSIBLE, NewestStep, Watched, newest_steps
 from assay.stats.shift_search import LEVEL, Track
@@ -49,10 +50,9 @@ def parse_threshold(text: str) -> Threshold:
     match = _THRESHOLD.fullmatch(text.strip())
     share = 0.0
     if match:
-        number = match["share"]
         try:
-            share = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
-        except ValueError:
+            share = units.share(match["share"])
+        except UsageError:
             match = None
     if not match or not 0 < share < 10:
         raise UsageError(
@@ -138,9 +138,9 @@ def since_stable(points: Sequence[Point]) -> Judged | None:
     recent = points[-WINDOW:]
     whole = trend.track(recent)
     start = 0
-    while len(recent) - start >= FEWEST:
+    while len(recent) - start >= MIN_POINTS:
         part = whole.values[start:], whole.extra[start:]
-        fitted = changepoints.fit(*(one[None] for one in part))
+        fitted = changepoints.fit(*(series[None] for series in part))
         count = len(part[0])
         last = count - RECENT
         if fitted.place[0] < last and step_p_value(fitted.score, count)[0] < LEVEL:
@@ -159,7 +159,7 @@ def against(baseline: Sequence[Point], candidate: Sequence[Point]) -> Judged:
     whole = trend.track(both)
     place = len(both) - len(candidate[-WINDOW:])
     p = 1.0
-    if len(both) >= FEWEST and SIDE <= place <= len(both) - SIDE:
+    if len(both) >= MIN_POINTS and SIDE <= place <= len(both) - SIDE:
         fitted = changepoints.fit(whole.values[None], whole.extra[None])
         p = float(step_p_value(fitted.profile[0][place - SIDE : place - SIDE + 1], len(both))[0])
     judged = _judged(whole, (0, place), (place, len(both)), p, 0)
@@ -182,9 +182,9 @@ def alarming(p_values: Sequence[float], level: float) -> list[bool]:
     order = np.argsort(values)
     good = values[order] <= level * np.arange(1, len(values) + 1) / max(len(values), 1)
     most = int(np.flatnonzero(good)[-1]) + 1 if good.any() else 0
-    found = np.zeros(len(values), dtype=bool)
-    found[order[:most]] = True
-    return [bool(one) for one in found]
+    significant = np.zeros(len(values), dtype=bool)
+    significant[order[:most]] = True
+    return [bool(each) for each in significant]
 
 
 def _judged(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.stats import changepoints, segmentation
-from assay.stats.changepoints import FEWEST, LONGEST, SIDE, step_p_value
+from assay.stats.changepoints import LONGEST, MIN_POINTS, SIDE, step_p_value
 from assay.stats.intervals import Array
 from assay.stats.large_steps import large_steps
 
@@ -96,7 +96,7 @@ def _split_further(track: Track, places: list[int], level: float) -> list[int]:
     of the test whether the series has any shift."""
     edges = [0, *places, len(track.values)] if places else []
     for start, end in itertools.pairwise(edges):
-        if not FEWEST <= end - start <= LONGEST:
+        if not MIN_POINTS <= end - start <= LONGEST:
             continue
         fitted = fitted_at(track, np.array([start]), end - start)
         more = []
@@ -113,7 +113,7 @@ def _significant(track: Track, level: float) -> Iterator[tuple[int, int, int]]:
     """Intervals (start, end) that contain a shift (place), each tested at its share of the
     level."""
     count = len(track.values)
-    if count < FEWEST:
+    if count < MIN_POINTS:
         return
     lengths = _lengths(count)
     for number, length in enumerate(lengths):
@@ -154,7 +154,7 @@ def _confirm(track: Track, places: list[int], level: float) -> list[int]:
         before = list(places)
         for number in range(len(places)):
             start, end = _between(places, number, len(track.values))
-            if end - start >= FEWEST:
+            if end - start >= MIN_POINTS:
                 places[number] = start + int(
                     fitted_at(track, np.array([start]), end - start).place[0]
                 )
@@ -181,7 +181,7 @@ def _drop_weak(track: Track, places: list[int], level: float) -> list[int]:
 def _weakness(track: Track, interval: tuple[int, int]) -> float:
     """p-value of a shift between its neighbours; 2 if a line fits as well."""
     start, end = interval
-    if end - start < FEWEST:
+    if end - start < MIN_POINTS:
         return 1.0
     fitted = fitted_at(track, np.array([start]), end - start)
     if end - start >= MIN_DRIFT_POINTS and fitted.line[0] >= fitted.score[0] + STRAIGHT:

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.core.series import Point
 from assay.stats import changepoints, intervals
-from assay.stats.changepoints import FEWEST, LONGEST, line_p_value, step_p_value
+from assay.stats.changepoints import LONGEST, MIN_POINTS, line_p_value, step_p_value
 from assay.stats.intervals import Array
 from assay.stats.large_steps import p_value, smallest_ratio
 from assay.stats.shift_search import LEVEL, MIN_DRIFT_POINTS, STRAIGHT, Track, find, fitted_at
@@ -70,7 +70,7 @@ class Tracker:
         """
         self.window = [*self.window[-WINDOW + 1 :], point]
         self.count += 1
-        if len(self.window) < FEWEST:
+        if len(self.window) < MIN_POINTS:
             return 0
         fitted = changepoints.fit(*(part[None] for part in track(self.window)[:2]))
         if step_p_value(fitted.score, len(self.window))[0] >= self._level:
