@@ -36,12 +36,20 @@ def add_operator(model: Importing, node: OnnxOp) -> None:
             raise refused(node, f"its input '{name}' is not computed before it")
     try:
         _add(model, _cast_of(model, node) if node.kind == "CastLike" else node)
+    except KeyError as error:
+        raise refused(node, _missing(node, str(error.args[0]))) from None
     except _MISFITS as error:  # of attributes and known inputs that do not fit each other
         raise refused(node, f"its inputs do not fit ({' '.join(str(error).split())})") from None
 
 
+def _missing(node: OnnxOp, name: str) -> str:
+    if name in node.inputs:
+        return f"its input '{name}' is known, and is only supported if it is computed"
+    return f"its attribute '{name}' is missing"
+
+
 # What numpy and Python raise for shapes, axes, positions and attributes that do not exist.
-_MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError)
+_MISFITS = (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError)
 
 
 def _cast_of(model: Importing, node: OnnxOp) -> OnnxOp:
@@ -114,6 +122,8 @@ def _dropout(model: Importing, node: OnnxOp) -> str:
         raise refused(node, "it is in training mode; supported: training_mode=false")
     value = _same(model, node)
     if mask := next(iter(node.outputs[1:]), ""):  # of what stays: all
+        if node.opset < 12 and mask in model.used:
+            raise refused(node, f"opset {node.opset} does not define its mask '{mask}'")
         rank = len(model.shape(value))
         model.values[mask] = model.fixed(node, np.ones(model.shape(value), np.float32), rank)
         model.integers[mask] = Integers(BOOL, 0, 1)
@@ -171,14 +181,20 @@ def _clip(model: Importing, node: OnnxOp) -> str:
         return _clip_by_values(model, node)
     for at, name in enumerate(node.inputs[1:3]):
         bounds[at] = float(model.known[name]) if name else None
-    low, high = (None if n is None or abs(n) > 3e38 else float(n) for n in bounds)
-    if low is not None and high is not None:
+    low, high = (
+        usual if bound is None else float(bound)
+        for bound, usual in zip(bounds, (-_LARGEST, _LARGEST), strict=True)
+    )
+    if math.isfinite(low) and math.isfinite(high):
         return model.add(node, ops.ActivationOp("clip", low, high), value)
     for kind, bound in (("maximum", low), ("minimum", high)):
-        if bound is not None:
+        if not math.isinf(bound):
             number = model.fixed(node, bound, len(model.shape(value)))
             value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
     return value
+
+
+_LARGEST = float(np.finfo(np.float32).max)  # what ONNX clips to where a bound is missing
 
 
 def _clip_by_values(model: Importing, node: OnnxOp) -> str:
@@ -202,6 +218,8 @@ def _prelu(model: Importing, node: OnnxOp) -> str:
     rank = len(model.shape(value))
     zero = model.fixed(node, 0.0, rank)
     slopes = model.known[node.inputs[1]]
+    if not np.isfinite(slopes).all():
+        raise refused(node, "its slopes are infinite or NaN")
     if node.opset < 7 and slopes.size > 1:  # of channels
         slopes = slopes.reshape(-1, *(1,) * (rank - 2 + model.batched))
     slope = model.fixed(node, slopes, rank)
