@@ -130,13 +130,13 @@ def _show(
 
 
 def output(uploads: Uploads) -> Output:
-    waiting = sum(not upload.arrived for upload in uploads.uploads)
+    waiting = sum(not (upload.arrived or upload.earlier) for upload in uploads.uploads)
     note = f"{waiting} not uploaded; to try again: assay upload --pending" if waiting else ""
     return Output(
         tables=(
             Table(
-                columns=("sink", "place", "outcome"),
-                rows=tuple((upload.sink, upload.place, upload.text) for upload in uploads.uploads),
+                columns=("sink", "place", "outcome", "id"),
+                rows=tuple((u.sink, u.place, u.text, u.id) for u in uploads.uploads),
                 notes=(note,) if note else (),
             ),
         ),
