@@ -116,7 +116,12 @@ def read_report(
 
 
 def _judge(
-    store: Store, marks: Marks, since: str, fail_on: Sequence[str], query: Query, level: float
+    store: Store,
+    marks: Marks,
+    since: str,
+    fail_on: Sequence[str],
+    query: Query,
+    level: float,
 ) -> tuple[Judging, CheckReport]:
     thresholds = [parse_threshold(text) for text in fail_on]
     summarize_all(store, query)
@@ -127,8 +132,8 @@ def _judge(
     else:
         judging = judge_newest(store, series, level, marks)
     text = baseline.text if baseline else "the last stretch without a shift"
-    found = tuple(judging.found)
-    return judging, CheckReport(found=found, level=level, since=text, named=bool(since))
+    checked_series = tuple(judging.series)
+    return judging, CheckReport(found=checked_series, level=level, since=text, named=bool(since))
 
 
 def _parse_accept(accept: Sequence[str] | str, why: str) -> list[str]:
@@ -145,12 +150,14 @@ def _parse_accept(accept: Sequence[str] | str, why: str) -> list[str]:
     return names
 
 
-def _accept(found: Sequence[CheckedSeries], names: Sequence[str], why: str) -> list[CheckedSeries]:
+def _accept(
+    checked_series: Sequence[CheckedSeries], names: Sequence[str], why: str
+) -> list[CheckedSeries]:
     flagged = {"regression", "suspect"}
     for name in names:
-        named = [series for series in found if name in (series.key, series.series)]
+        named = [series for series in checked_series if name in (series.key, series.series)]
         if not named:
-            keys = {series.key for series in found}
+            keys = {series.key for series in checked_series}
             raise unknown_name_error("series", name, keys, hint="assay check --all lists them.")
         if not any(series.judgement in flagged for series in named):
             raise UsageError(
@@ -161,12 +168,12 @@ def _accept(found: Sequence[CheckedSeries], names: Sequence[str], why: str) -> l
         msgspec.structs.replace(series, outcome="accepted", confirmation=why)
         if series.judgement in flagged and not {series.key, series.series}.isdisjoint(names)
         else series
-        for series in found
+        for series in checked_series
     ]
 
 
-def _replace(checked: CheckReport, found: Sequence[CheckedSeries]) -> CheckReport:
-    return msgspec.structs.replace(checked, found=tuple(found))
+def _replace(checked: CheckReport, checked_series: Sequence[CheckedSeries]) -> CheckReport:
+    return msgspec.structs.replace(checked, found=tuple(checked_series))
 
 
 def _confirm_worst(

@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.commands.check.marks import Mark, Marks, Stretch, accepted_text, is_gone, stretch
+from assay.commands.check.marks import (
+    JudgedStretch,
+    Marks,
+    RegressionMark,
+    accepted_text,
+    is_gone,
+    stretch,
+)
 from assay.commands.check.report import CheckedSeries
 from assay.commands.history.api import METRICS
 from assay.core.contracts import Store
@@ -59,8 +66,8 @@ def _rank(metric: str) -> tuple[int, str]:
 class Judging(NamedTuple):
     """Series with what was found in each, and the regressions that are gone."""
 
-    found: list[CheckedSeries]
-    gone: list[Mark]
+    series: list[CheckedSeries]
+    gone: list[RegressionMark]
 
 
 def judge_newest(store: Store, series: Selected, level: float, marks: Marks) -> Judging:
@@ -73,20 +80,20 @@ def judge_newest(store: Store, series: Selected, level: float, marks: Marks) -> 
     ]
     judged = gate.judge(watches)
     judgements = gate.decide(watches, judged, level)
-    found = []
+    checks = []
     for (stored, threshold), part, each, judgement in zip(
         series, stretches, judged, judgements, strict=True
     ):
         checked = _newest(stored, threshold, part, each, judgement)
-        found.append(_with_open(checked, stored, part))
-    return Judging(found, [each.open for each in stretches if each.open and is_gone(each)])
+        checks.append(_with_open(checked, stored, part))
+    return Judging(checks, [each.open for each in stretches if each.open and is_gone(each)])
 
 
 def _points(store: Store, stored: StoredSeries, marks: Marks) -> list[Point]:
     """The newest, and all since an open regression."""
     points = store.points(stored.series.id, stored.metric, MAX_POINTS)
     ids = {point.id for point in points}
-    unsettled = marks.unsettled(stored.series.id, stored.metric)
+    unsettled = marks.list_unsettled(stored.series.id, stored.metric)
     if all(mark.first in ids for mark in unsettled):
         return points
     return store.points(stored.series.id, stored.metric)
@@ -95,7 +102,7 @@ def _points(store: Store, stored: StoredSeries, marks: Marks) -> list[Point]:
 def _newest(
     stored: StoredSeries,
     threshold: Threshold,
-    part: Stretch,
+    part: JudgedStretch,
     judged: Judged | None,
     judgement: Judgement,
 ) -> CheckedSeries:
@@ -106,7 +113,7 @@ def _newest(
     return _make_checked(stored, threshold, judged, part.points, stands, judgement)
 
 
-def _with_open(checked: CheckedSeries, stored: StoredSeries, part: Stretch) -> CheckedSeries:
+def _with_open(checked: CheckedSeries, stored: StoredSeries, part: JudgedStretch) -> CheckedSeries:
     """A regression found by an earlier check, until its series is back at the level before."""
     mark = part.open
     if mark is None or is_gone(part):
@@ -165,7 +172,7 @@ def judge_against(
 
 
 def _unless_accepted(
-    checked: CheckedSeries, points: Sequence[Point], marks: Sequence[Mark]
+    checked: CheckedSeries, points: Sequence[Point], marks: Sequence[RegressionMark]
 ) -> CheckedSeries:
     """A change that was accepted is fine as long as it does not grow."""
     ids = {point.id for point in points}

@@ -27,7 +27,7 @@ UNSETTLED = ("open", "confirmed")
 State = Literal["open", "confirmed", "refuted", "accepted", "gone"]
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
+class RegressionMark(msgspec.Struct, frozen=True, kw_only=True):
     """A regression of one metric, and what became of it."""
 
     state: State
@@ -50,30 +50,30 @@ class Marks:
     """All marks of a store."""
 
     def __init__(self, store: Store) -> None:
-        self._marks: dict[tuple[str, str], list[Mark]] = {}
+        self._marks: dict[tuple[str, str], list[RegressionMark]] = {}
         for entry in store.entries(Query(tags={TAG: MARKED})):
             for mark in _read(entry, store):
                 self._marks.setdefault((entry.series, mark.metric), []).append(mark)
 
-    def of(self, series: StoredSeries) -> Sequence[Mark]:
+    def of(self, series: StoredSeries) -> Sequence[RegressionMark]:
         """Oldest first."""
         return self._marks.get((series.series.id, series.metric), ())
 
-    def unsettled(self, series: str, metric: str) -> list[Mark]:
+    def list_unsettled(self, series: str, metric: str) -> list[RegressionMark]:
         return [m for m in self._marks.get((series, metric), ()) if m.state in UNSETTLED]
 
 
-class Stretch(NamedTuple):
+class JudgedStretch(NamedTuple):
     """The points of a series that are judged: those of refuted suspects are left out, and those
     before an accepted change."""
 
     points: list[Point]
-    accepted: Mark | None = None
-    open: Mark | None = None
+    accepted: RegressionMark | None = None
+    open: RegressionMark | None = None
     place: int = 0  # of the first point of the open regression
 
 
-def stretch(points: Sequence[Point], marks: Sequence[Mark]) -> Stretch:
+def stretch(points: Sequence[Point], marks: Sequence[RegressionMark]) -> JudgedStretch:
     times = {point.id: point.started for point in points}
     known = [mark for mark in marks if mark.first in times]
     refuted = [mark for mark in known if mark.state == "refuted"]
@@ -87,7 +87,7 @@ def stretch(points: Sequence[Point], marks: Sequence[Mark]) -> Stretch:
     ]
     places = {point.id: place for place, point in enumerate(visible)}
     unsettled = [m for m in known if m.state in UNSETTLED and places.get(m.first)]
-    return Stretch(
+    return JudgedStretch(
         visible,
         accepted[-1] if accepted else None,
         unsettled[0] if unsettled else None,
@@ -95,7 +95,7 @@ def stretch(points: Sequence[Point], marks: Sequence[Mark]) -> Stretch:
     )
 
 
-def is_gone(part: Stretch) -> bool:
+def is_gone(part: JudgedStretch) -> bool:
     """Whether the newest points are all nearer to the level before the open regression."""
     mark = part.open
     if mark is None:
@@ -107,20 +107,23 @@ def is_gone(part: Stretch) -> bool:
     )
 
 
-def accepted_text(mark: Mark | None) -> str:
+def accepted_text(mark: RegressionMark | None) -> str:
     if mark is None:
         return ""
     return f" since {mark.by} accepted a change on {mark.when[:10]} ({mark.why})"
 
 
 def keep_marks(
-    store: Store, found: Iterable[CheckedSeries], gone: Iterable[Mark], marks: Marks
+    store: Store,
+    checked_series: Iterable[CheckedSeries],
+    gone: Iterable[RegressionMark],
+    marks: Marks,
 ) -> list[str]:
     """Store what a check found, and what became of earlier regressions. Returns notes on what could
     not be stored."""
     changed = [msgspec.structs.replace(mark, state="gone") for mark in gone]
-    for series in found:
-        changed += _changes(series, marks.unsettled(series.series, series.metric))
+    for series in checked_series:
+        changed += _changes(series, marks.list_unsettled(series.series, series.metric))
     notes = []
     for mark in changed:
         try:
@@ -130,7 +133,7 @@ def keep_marks(
     return sorted(set(notes))
 
 
-def _changes(series: CheckedSeries, unsettled: Sequence[Mark]) -> list[Mark]:
+def _changes(series: CheckedSeries, unsettled: Sequence[RegressionMark]) -> list[RegressionMark]:
     if series.outcome in {"accepted", "refuted"}:
         ended = [msgspec.structs.replace(mark, state="gone") for mark in unsettled]
         state: State = "accepted" if series.outcome == "accepted" else "refuted"
@@ -143,8 +146,8 @@ def _changes(series: CheckedSeries, unsettled: Sequence[Mark]) -> list[Mark]:
     return []
 
 
-def make_mark(series: CheckedSeries, state: State) -> Mark:
-    return Mark(
+def make_mark(series: CheckedSeries, state: State) -> RegressionMark:
+    return RegressionMark(
         state=state,
         metric=series.metric,
         first=series.first_id,
@@ -169,16 +172,16 @@ def _user() -> str:
         return "unknown"
 
 
-def _write(store: Store, mark: Mark) -> None:
+def _write(store: Store, mark: RegressionMark) -> None:
     (entry,) = store.entries(Query(ids=(mark.first,)))
     others = [each for each in _read(entry, store) if each.metric != mark.metric]
     text = codec.encode([*others, mark]).decode()
     store.amend(entry.id, entry.label, {**entry.tags, TAG: MARKED, MARKS: text})
 
 
-def _read(entry: Entry, store: Store) -> list[Mark]:
+def _read(entry: Entry, store: Store) -> list[RegressionMark]:
     try:
-        marks = codec.decode_part(entry.tags.get(MARKS, "[]"), list[Mark])
+        marks = codec.decode_part(entry.tags.get(MARKS, "[]"), list[RegressionMark])
     except codec.UNREADABLE:
         store.problems.append(f"the tag {MARKS} of {entry.id} cannot be read")
         return []
