@@ -24,7 +24,7 @@ HEAD = """\
 # Version of every package that the extras install, also of those that others need: used by make,
 # CI and uvx. Written by tools/pin_versions.py. torch is pinned to its build without CUDA.
 """
-BUILD = {"hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"}
+BUILD = {"hatchling", "packaging", "pathspec", "pluggy", "tomlkit", "trove-classifiers"}
 FRONTEND = {"build", "pyproject-hooks"}
 BUILD_HEAD = """\
 # What builds the distributions, with hashes that pip checks: `pip install --require-hashes`.
