@@ -220,8 +220,7 @@ def _without_weeks(values: Array) -> NDArray[np.bool_]:
     return keep
 
 
-if __name__ == "__main__":
-    what, *rest = sys.argv[1:] or ["hits"]
+def main(what: int | str = "hits", *rest: int | str) -> None:
     commands: dict[str, Callable[..., None]] = {
         "hits": hits,
         "alarms": alarms,
@@ -229,4 +228,8 @@ if __name__ == "__main__":
         "smallest": smallest,
         "events": events,
     }
-    commands[what](*(int(word) if word.isdecimal() else word for word in rest))
+    commands[str(what)](*rest)
+
+
+if __name__ == "__main__":
+    main(*(int(word) if word.isdecimal() else word for word in sys.argv[1:]))
