@@ -63,7 +63,7 @@ def gaussian(rng: np.random.Generator, shape: tuple[int, int], sd: float = 0.01)
 
 def heavy(rng: np.random.Generator, shape: tuple[int, int], sd: float = 0.03) -> Array:
     """Student's t with 3 degrees of freedom and this standard deviation."""
-    return np.exp(sd * rng.standard_t(3, shape) / np.sqrt(3))
+    return np.asarray(np.exp(sd * rng.standard_t(3, shape) / np.sqrt(3)))
 
 
 def correlated(rng: np.random.Generator, shape: tuple[int, int], sd: float = 0.03) -> Array:
