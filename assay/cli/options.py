@@ -88,8 +88,7 @@ def axes(pairs: Mapping[str, str]) -> dict[str, list[str]]:
 def print_message(*lines: str) -> None:
     """Print to standard error, which has everything that is not a result."""
     for line in lines:
-        text = plain(line)
-        click.echo(colored(text) if has_color(sys.stderr) else text, err=True)
+        click.echo(plain(line) if not has_color(sys.stderr) else colored(plain(line)), err=True)
 
 
 def is_terminal() -> bool:
