@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.core.errors import UsageError
-from assay.reporting.colors import colored, has_color
+from assay.reporting.colors import color_verdicts, has_color
 from assay.reporting.terminal import plain
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ def axes(pairs: Mapping[str, str]) -> dict[str, list[str]]:
 def print_message(*lines: str) -> None:
     """Print to standard error, which has everything that is not a result."""
     for line in lines:
-        click.echo(plain(line) if not has_color(sys.stderr) else colored(plain(line)), err=True)
+        click.echo(
+            plain(line) if not has_color(sys.stderr) else color_verdicts(plain(line)), err=True
+        )
 
 
 def is_terminal() -> bool:

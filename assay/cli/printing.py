@@ -8,7 +8,7 @@ import click
 
 from assay.core import codec
 from assay.core.findings import Output, Table
-from assay.reporting.colors import colored, has_color
+from assay.reporting.colors import color_verdicts, has_color
 from assay.reporting.output import render
 from assay.reporting.terminal import plain
 
@@ -19,7 +19,7 @@ def show(output: Output, form: str, in_file: int = 0) -> None:
     """`in_file`: columns of text where the output is no terminal; 0: as many as it takes."""
     text = render(output, form, terminal_width() or in_file)
     if form == "text" and has_color(sys.stdout):
-        text = colored(text)
+        text = color_verdicts(text)
     if text:  # CSV has no way to spell a control character: only a file gets it as it is
         click.echo(plain(text) if form == "csv" and sys.stdout.isatty() else text)
 

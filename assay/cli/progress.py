@@ -12,7 +12,7 @@ from assay.cli.options import is_terminal
 from assay.core.progress import Progress
 from assay.core.records import Result
 from assay.core.units import human
-from assay.reporting.colors import colored, has_color
+from assay.reporting.colors import color_verdicts, has_color
 from assay.reporting.output.text import cut
 from assay.reporting.terminal import plain
 
@@ -87,7 +87,7 @@ class ProgressLine:
         """Print a line that is not overwritten."""
         self.clear()
         text = plain(text)
-        write_over(f"{colored(text) if has_color(sys.stderr) else text}\n")
+        write_over(f"{color_verdicts(text) if has_color(sys.stderr) else text}\n")
 
     def clear(self) -> None:
         """Erase the line before other output."""

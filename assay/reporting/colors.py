@@ -25,7 +25,7 @@ _WORDS = re.compile(
 )
 
 
-def colored(text: str) -> str:
+def color_verdicts(text: str) -> str:
     """The text with the colour of every verdict in it."""
     return _WORDS.sub(lambda match: f"{_COLORS[match[1]]}{match[1]}{_END}", text)
 
