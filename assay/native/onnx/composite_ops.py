@@ -160,7 +160,45 @@ def _rms_normalization(model: Importing, node: OnnxOp) -> str:
     return binary(model, node, "multiply", value, scale)
 
 
+def _clip(model: Importing, node: OnnxOp) -> str:
+    """Bounds are attributes before opset 11, then inputs; either may be missing."""
+    value = model.values[node.inputs[0]]
+    bounds: list[float | None] = [node.attributes.get(name) for name in ("min", "max")]
+    if any(name in model.values for name in node.inputs[1:3]):
+        return _clip_by_values(model, node)
+    for at, name in enumerate(node.inputs[1:3]):
+        bounds[at] = float(model.known[name]) if name else None
+    low, high = (
+        usual if bound is None else float(bound)
+        for bound, usual in zip(bounds, (-_LARGEST, _LARGEST), strict=True)
+    )
+    if math.isfinite(low) and math.isfinite(high):
+        return model.add(node, ops.ActivationOp("clip", low, high), value)
+    for kind, bound in (("maximum", low), ("minimum", high)):
+        if not math.isinf(bound):
+            number = model.fixed(node, bound, len(model.shape(value)))
+            value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
+    return value
+
+
+_LARGEST = float(np.finfo(np.float32).max)  # what ONNX clips to where a bound is missing
+
+
+def _clip_by_values(model: Importing, node: OnnxOp) -> str:
+    name = node.inputs[0]
+    value = model.values[name]
+    for kind, bound in zip(("maximum", "minimum"), node.inputs[1:3], strict=False):
+        shape = model.shape(model.values[bound]) if bound in model.values else ()
+        if shape or (bound in model.values and model.batched):
+            raise refused(node, f"its bound '{bound}' is of shape {shape}, no scalar")
+        if bound:
+            _, second = model.pair(node, (name, bound))
+            value = model.add(node, ops.BinaryOp(kind), value, second)  # type: ignore[arg-type]
+    return value
+
+
 HANDLERS: dict[str, Handler] = {
+    "Clip": _clip,
     "Celu": _celu,
     "ThresholdedRelu": _thresholded_relu,
     "Shrink": _shrink,
