@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.native.onnx.check import CheckRequest, check_file, write_outcome
+from assay.native.onnx.file_check import CheckRequest, check_file, write_outcome
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from assay.native import expected, ops, reference
 from assay.native.agreement import model_agreement
 from assay.native.expected import FINITE, ITEMS, NONFINITE, ReferenceOutputs, sample_items
 from assay.native.onnx import operators
-from assay.native.onnx.check import check_file
+from assay.native.onnx.file_check import check_file
 from assay.native.onnx.read import import_onnx, judged
 from tests.native.making import Making
 from tests.native.test_onnx_import import one, written

@@ -13,7 +13,7 @@ import msgspec
 from assay.core import start
 from assay.core.errors import EndingError
 from assay.native.build import ModelFiles
-from assay.native.onnx.check import CheckRequest, FileCheck, outcome_path, read_outcome
+from assay.native.onnx.file_check import CheckRequest, FileCheck, outcome_path, read_outcome
 from assay.native.toolchain import Kernels
 
 
