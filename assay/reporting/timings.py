@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from assay.core import registry
+from assay.core.case_text import ab_command
 from assay.core.errors import UsageError
 from assay.core.findings import Mismatch, Quantity, SummarizedResult, Table
 from assay.core.records import Case, Value
 from assay.core.units import human, span
 from assay.reporting.warnings import notes
+from assay.stats.winner import MIN_EFFECTIVE, Ranking, rank
 
 OPTIONS = "options"  # Mismatch.what of requested differences
 MARK = "*"  # of a speed whose options differ from those of the fastest
@@ -245,18 +248,30 @@ def _winner(
 ) -> list[str]:
     """Note naming the fastest case with right outputs, or the tie and the `ab` command that would
     break it."""
-    rates = {row: rate for row, rate in _rates(readings).items() if row not in wrong}
-    if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
+    rows = [row for row in _rates(readings) if row not in wrong]
+    if any("pair" in reading.result.tags for reading in readings):
         return []
-    order = sorted(rates, key=lambda row: -rates[row].value)
-    first, second = order[:2]
-    if rates[second].high < rates[first].low:
-        ratio = rates[first].value / rates[second].value
-        return [f"fastest: {names[first]}, {ratio:.2f} times the next ({names[second]})"]
+    ranking = rank({row: readings[row] for row in rows}, names)
+    if ranking is None:
+        return []
+    first, other = names[ranking.first], names[ranking.other]
+    if ranking.certain:
+        return [f"fastest: {first}, {ranking.ratio:.2f} times the next ({other})"]
+    few = f", fewer than {MIN_EFFECTIVE} effective samples" if ranking.few else ""
+    cases = [readings[row].result.case for row in (ranking.other, ranking.first)]
+    backends = registry.names("backends")
+    can_run = all(case.backend in backends for case in cases)
     return [
-        f"{names[first]} and {names[second]} cannot be distinguished here; "
-        f"assay ab '{readings[second].result.case.key}' '{readings[first].result.case.key}' can"
+        f"{first} and {other} cannot be distinguished with {_processes(ranking)}{few}; "
+        f"use {ab_command(*cases) if can_run else 'assay ab'}"
     ]
+
+
+def _processes(ranking: Ranking) -> str:
+    fewest, most = sorted(ranking.processes)
+    if fewest != most:
+        return f"{fewest} and {most} processes"
+    return "one process each" if most == 1 else f"{most} processes each"
 
 
 TOKEN_COLUMNS = {

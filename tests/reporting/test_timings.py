@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 import pytest
 
@@ -96,12 +98,48 @@ def test_beside_a_contender_with_wrong_outputs_alone_nobody_is_the_fastest():
     assert not any("fastest" in note for note in table.notes)
 
 
-def test_two_whose_intervals_overlap_are_told_what_would_decide():
-    table = results_table([reading("net@jax", 100), reading("net@torch", 101)])
+def test_two_that_are_close_are_shown_the_command_that_would_decide():
+    table = results_table([reading("net@jax", 100), reading("net@torch", 110)])
 
     assert table.notes[0] == (
-        "net@torch and net@jax cannot be distinguished here; assay ab 'net@jax' 'net@torch' can"
+        "net@torch and net@jax cannot be distinguished with one process each; "
+        "use assay ab net@jax net@torch"
     )
+
+
+def test_from_fewer_than_ten_samples_nobody_is_the_fastest():
+    few, many = reading("net@jax", 100), reading("net@torch", 300)
+    quantities = few.summary.quantities
+    quantities["throughput"] = msgspec.structs.replace(quantities["throughput"], n=2)
+
+    note = results_table([few, many]).notes[0]
+
+    assert "with one process each, fewer than 10 effective samples; use assay ab" in note
+
+
+def test_the_command_can_be_pasted_into_a_shell():
+    first, second = "net:text='a b',n=2@jax", "net:text='a b'@torch"
+    cases = [as_case(first), as_case(second)]
+    readings = [
+        msgspec.structs.replace(
+            reading("net@jax", 100),
+            result=msgspec.structs.replace(
+                reading("net@jax", 100).result,
+                case=msgspec.structs.replace(case, workload="net", params={}, backend=backend),
+            ),
+        )
+        for case, backend in zip(cases, ("jax", "torch"), strict=True)
+    ]
+
+    note = results_table(readings).notes[0]
+
+    assert shlex.split(note.partition("; use ")[2]) == ["assay", "ab", second, first]
+
+
+def test_what_ab_cannot_start_gets_no_command():
+    note = results_table([reading("net@pyperf", 100), reading("net@asv", 101)]).notes[0]
+
+    assert note.endswith("; use assay ab")
 
 
 def test_speeds_of_different_workloads_are_not_compared():
