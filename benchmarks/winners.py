@@ -91,7 +91,7 @@ def named(setting: Setting, noise: float, trials: int, seed: int) -> tuple[float
             measure(random, setting, noise, setting.ratio if number else 1.0, f"program-{number}")
             for number in range(setting.programs)
         ]
-        ranking = rank(dict(enumerate(readings)), [r.result.case.key for r in readings])
+        ranking = rank(readings)
         before += old_rule(readings)
         after += ranking is not None and ranking.certain
     return before / trials, after / trials

@@ -22,6 +22,7 @@ from assay.core.guard import adopt_orphans
 from assay.core.records import Result
 from assay.reporting import results
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 
 if TYPE_CHECKING:
     from assay.platforms.sinks.records import Uploads
@@ -116,7 +117,9 @@ def _show(
     """Print the table of results; none without a format."""
     measured = [reading.result for reading in readings]
     if form:
-        printing.show(results.output(readings, fairness(measured), columns), form)
+        mismatches = fairness(measured)
+        ranking = rank(readings, mismatches)
+        printing.show(results.output(readings, mismatches, columns, ranking=ranking), form)
     print_logs(measured, runs)
     cut_short = any(result.status == "interrupted" for result in measured)
     print_saved(measured[0].run, command if cut_short else "")

@@ -15,6 +15,7 @@ from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.reporting.results import output
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 from assay.stores import read
 
 VERDICT_COMMANDS = (
@@ -66,5 +67,7 @@ def command(
             hint=read.resume_hint(ids[0].partition("/")[0], store),
         )
     mismatches = fairness(reading.result for reading in readings)
-    printing.show(output(readings, mismatches, columns, detailed=True, raw=raw), format)
+    ranking = rank(readings, mismatches)
+    shown = output(readings, mismatches, columns, detailed=True, raw=raw, ranking=ranking)
+    printing.show(shown, format)
     return 0

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from assay.core import registry
 from assay.core.case_text import ab_command
 from assay.core.errors import UsageError
-from assay.core.findings import Mismatch, Quantity, SummarizedResult, Table
+from assay.core.findings import Mismatch, Quantity, Ranking, SummarizedResult, Table
 from assay.core.records import Case, Value
 from assay.core.units import human, span
 from assay.reporting.warnings import notes
-from assay.stats.winner import MIN_EFFECTIVE, Ranking, rank
 
 OPTIONS = "options"  # Mismatch.what of requested differences
 MARK = "*"  # of a speed whose options differ from those of the fastest
@@ -24,6 +23,7 @@ def results_table(
     title: str = "",
     mismatches: Sequence[Mismatch] = (),
     columns: Sequence[str] = (),
+    ranking: Ranking | None = None,
 ) -> Table:
     """One row per result; reasons and doubts are notes with the case's name."""
     check_columns(columns)
@@ -46,7 +46,7 @@ def results_table(
         title=title,
         notes=(
             *_difference_notes(mismatches, speeds),
-            *_winner(readings, names, wrong),
+            *_winner(readings, names, ranking),
             *notes(readings, names),
             *_missing_notes(readings, columns),
         ),
@@ -244,21 +244,17 @@ def _speeds(
 
 
 def _winner(
-    readings: Sequence[SummarizedResult], names: Sequence[str], wrong: Mapping[int, float]
+    readings: Sequence[SummarizedResult], names: Sequence[str], ranking: Ranking | None
 ) -> list[str]:
-    """Note naming the fastest case with right outputs, or the tie and the `ab` command that would
-    break it."""
-    rows = [row for row in _rates(readings) if row not in wrong]
-    if any("pair" in reading.result.tags for reading in readings):
-        return []
-    ranking = rank({row: readings[row] for row in rows}, names)
+    """Note naming the fastest case, or the tie and the `ab` command that would break it."""
     if ranking is None:
         return []
-    first, other = names[ranking.first], names[ranking.other]
+    rows = {reading.result.id: row for row, reading in enumerate(readings)}
+    first, other = names[rows[ranking.first]], names[rows[ranking.other]]
     if ranking.certain:
         return [f"fastest: {first}, {ranking.ratio:.2f} times the next ({other})"]
-    few = f", fewer than {MIN_EFFECTIVE} effective samples" if ranking.few else ""
-    cases = [readings[row].result.case for row in (ranking.other, ranking.first)]
+    few = ", from too few effective samples" if ranking.few else ""
+    cases = [readings[rows[result]].result.case for result in (ranking.other, ranking.first)]
     backends = registry.names("backends")
     can_run = all(case.backend in backends for case in cases)
     return [

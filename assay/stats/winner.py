@@ -7,10 +7,11 @@ the noise between processes, since one process keeps its speed for as long as it
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from assay.core.findings import Quantity, SummarizedResult
+from assay.core.findings import Mismatch, Quantity, Ranking, SummarizedResult
 from assay.stats.compare_sets import Side, difference, values_side
 from assay.stats.intervals import quantile, student
 
@@ -18,38 +19,35 @@ MIN_EFFECTIVE = 10  # effective samples of a result, over its processes
 RATE = "throughput"
 
 
-class Ranking(NamedTuple):
-    """The result with the highest rate, and the nearest that it may not beat, or else the next."""
-
-    first: int
-    other: int
-    ratio: float  # of their rates
-    certain: bool  # the first is faster than every other
-    few: bool  # of effective samples, of one of both
-    processes: tuple[int, int]
-
-
 class _Contender(NamedTuple):
     side: Side
     effective: float
 
 
-def rank(readings: Mapping[int, SummarizedResult], names: Sequence[str]) -> Ranking | None:
-    """The fastest by items per second; None if there are not two of different names."""
-    rates = {row: reading.measured_only[RATE].value for row, reading in readings.items()}
-    order = sorted(rates, key=lambda row: -rates[row])
-    others = [row for row in order if names[row] != names[order[0]]]
-    if not others:
+def rank(
+    readings: Iterable[SummarizedResult], mismatches: Sequence[Mismatch] = ()
+) -> Ranking | None:
+    """The fastest with right outputs, by items per second; None if there are not two cases, several
+    workloads, or the pairs of a comparison, which has its own verdict."""
+    wrong = {result for mismatch in mismatches for result in mismatch.wrong}
+    rated = [reading for reading in readings if RATE in reading.measured_only]
+    if len({reading.result.case.workload for reading in rated}) != 1:
         return None
-    contenders = {row: _contender(readings[row]) for row in (order[0], *others)}
-    first = contenders[order[0]]
-    ties = [row for row in others if not _is_faster(first, contenders[row])]
-    other = (ties or others)[0]
-    both = first, contenders[other]
+    rated = [reading for reading in rated if reading.result.id not in wrong]
+    rated.sort(key=lambda reading: -reading.measured_only[RATE].value)
+    others = [each for each in rated if each.result.case.key != rated[0].result.case.key]
+    if not others or any("pair" in each.result.tags for each in rated):
+        return None
+    first = _contender(rated[0])
+    contenders = [_contender(each) for each in others]
+    ties = [place for place, each in enumerate(contenders) if not _is_faster(first, each)]
+    place = ties[0] if ties else 0
+    both = first, contenders[place]
+    rates = (each.measured_only[RATE].value for each in (rated[0], others[place]))
     return Ranking(
-        first=order[0],
-        other=other,
-        ratio=rates[order[0]] / rates[other],
+        first=rated[0].result.id,
+        other=others[place].result.id,
+        ratio=operator.truediv(*rates),
         certain=not ties,
         few=min(each.effective for each in both) < MIN_EFFECTIVE,
         processes=(len(both[0].side.medians), len(both[1].side.medians)),

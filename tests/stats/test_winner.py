@@ -5,9 +5,10 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from assay.core.findings import SummarizedResult
+from assay.core.findings import Mismatch, SummarizedResult
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.stats.summary import summarize
 from assay.stats.winner import rank
@@ -38,13 +39,13 @@ def steps(level: float, count: int = 40) -> list[float]:
 
 
 def rank_all(*readings: SummarizedResult):
-    return rank(dict(enumerate(readings)), [each.result.case.key for each in readings])
+    return rank(readings)
 
 
 def test_a_difference_beyond_the_noise_of_processes_is_a_win():
     ranking = rank_all(reading("a", steps(0.02)), reading("b", steps(0.01)))
 
-    assert (ranking.first, ranking.other, ranking.certain) == (1, 0, True)
+    assert (ranking.first, ranking.other, ranking.certain) == ("run/b", "run/a", True)
     assert ranking.ratio == pytest.approx(2, rel=0.01)
 
 
@@ -79,7 +80,7 @@ def test_the_first_has_to_beat_every_other_and_not_only_the_next():
 
     ranking = rank_all(reading("a", steps(0.01)), reading("b", steps(0.03)), unsure)
 
-    assert not ranking.certain and ranking.other == 2
+    assert not ranking.certain and ranking.other == "run/c"
 
 
 def test_two_results_of_one_case_are_no_contest():
@@ -89,8 +90,26 @@ def test_two_results_of_one_case_are_no_contest():
 def test_rates_are_compared_and_not_steps():
     ranking = rank_all(reading("a", steps(0.01)), reading("b", steps(0.02), items=8))
 
-    assert ranking.first == 1 and ranking.certain
+    assert ranking.first == "run/b" and ranking.certain
     assert ranking.ratio == pytest.approx(4, rel=0.01)
+
+
+def test_who_computes_something_else_does_not_win():
+    readings = [reading("a", steps(0.01)), reading("b", steps(0.02)), reading("c", steps(0.04))]
+    wrong = Mismatch(workload="net", what="outputs", text="", unfair=True, wrong={"run/a": 0.25})
+
+    ranking = rank(readings, [wrong])
+
+    assert (ranking.first, ranking.other, ranking.certain) == ("run/b", "run/c", True)
+    assert rank(readings[:2], [wrong]) is None
+
+
+def test_results_of_several_workloads_have_no_winner():
+    other = reading("b", steps(0.01))
+    case = Case(workload="other", backend="b", key="other@b")
+    other = msgspec.structs.replace(other, result=msgspec.structs.replace(other.result, case=case))
+
+    assert rank([reading("a", steps(0.02)), other]) is None
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.03, 0.05])
