@@ -7,6 +7,12 @@ import time
 from assay.core.clock import Clock
 
 
+def hard_limit(seconds: float) -> float:
+    """When whatever still runs is ended. A budget is kept to within a fifth or 10 s; half of that
+    is left to end processes and to store results."""
+    return seconds + max(0.1 * seconds, 5.0)
+
+
 class Budget:
     """Seconds from now on; it may be overdrawn."""
 

@@ -25,6 +25,7 @@ from assay.measure.machine import environment
 
 FILE = "doctor.json"
 SECONDS = 60.0  # of a checkup, all in all
+PEAKS_LIMIT = 120.0  # seconds, for peaks that are measured for a result
 QUICK = 4  # a quick one takes this part of it
 NOISE_SHARE = 0.5  # of the budget, at most, for the first look at the noise
 FRAMEWORKS_SHARE = 0.25  # of the budget, kept for the frameworks while peaks are measured
@@ -81,7 +82,7 @@ def peaks_for(home: Path) -> dict[str, Value]:
 
 def fresh_peaks(seconds: float = 0.2) -> dict[str, Value]:
     """Peaks as facts, measured now: each kernel for so many seconds, after some for the start."""
-    peaks = _peaks(seconds, {})
+    peaks, _ = _peaks(seconds, {}, PEAKS_LIMIT)
     return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in peaks}
 
 
