@@ -13,6 +13,7 @@ from assay.core.units import human, span
 from assay.reporting.warnings import notes
 
 OPTIONS = "options"  # Mismatch.what of requested differences
+WINNER = "fastest:"
 MARK = "*"  # of a speed whose options differ from those of the fastest
 
 Cell = Callable[[SummarizedResult], str]
@@ -42,7 +43,7 @@ def results_table(
             for row, (name, r) in enumerate(zip(names, readings, strict=True))
         ),
         numeric=frozenset({*COLUMNS, *_HEADINGS.values()}),
-        spare=() if columns else ("memory", "first step", "samples"),
+        spare=() if columns else _spare(readings),
         title=title,
         notes=(
             *_difference_notes(mismatches, speeds),
@@ -51,6 +52,12 @@ def results_table(
             *_missing_notes(readings, columns),
         ),
     )
+
+
+def _spare(readings: Sequence[SummarizedResult]) -> tuple[str, ...]:
+    """Columns to drop on a narrow terminal; the status only if it says nothing."""
+    status = ("status",) if all(r.result.status == "ok" for r in readings) else ()
+    return ("memory", "first step", "samples", *status, "items/s", _HEADINGS["speed"])
 
 
 def _missing_notes(readings: Sequence[SummarizedResult], chosen: Sequence[str]) -> list[str]:
@@ -243,6 +250,12 @@ def _speeds(
     return [speeds.get(row, "") for row in range(len(readings))]
 
 
+def winner_text(readings: Sequence[SummarizedResult], ranking: Ranking | None) -> str:
+    """`fastest: CASE, …` if the results name one, else ""."""
+    notes = _winner(readings, case_names(readings), ranking)
+    return next((note for note in notes if note.startswith(WINNER)), "")
+
+
 def _winner(
     readings: Sequence[SummarizedResult], names: Sequence[str], ranking: Ranking | None
 ) -> list[str]:
@@ -252,7 +265,7 @@ def _winner(
     rows = {reading.result.id: row for row, reading in enumerate(readings)}
     first, other = names[rows[ranking.first]], names[rows[ranking.other]]
     if ranking.certain:
-        return [f"fastest: {first}, {ranking.ratio:.2f} times the next ({other})"]
+        return [f"{WINNER} {first}, {ranking.ratio:.2f} times the next ({other})"]
     few = ", from too few effective samples" if ranking.few else ""
     cases = [readings[rows[result]].result.case for result in (ranking.other, ranking.first)]
     backends = registry.names("backends")
