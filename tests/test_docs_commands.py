@@ -19,7 +19,7 @@ WRITTEN = [
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
     if path.parent.name != "reference"  # written from the commands themselves
 ]
-BLOCK = re.compile(r"^```(?:bash|console|sh)?\n(.*?)^```|^((?: {4}\S.*\n)+)", re.M | re.S)
+BLOCK = re.compile(r"^```(?:bash|console|sh)?\n(.*?)^```|(?<=\n\n)((?: {4}\S.*\n)+)", re.M | re.S)
 INLINE = re.compile(r"(?<!`)`(?:\$ )?(assay [^`]+)`")
 
 
