@@ -20,7 +20,7 @@ WRITTEN = [
     if path.parent.name != "reference"  # written from the commands themselves
 ]
 BLOCK = re.compile(r"^```(?:bash|console|sh)?\n(.*?)^```|(?<=\n\n)((?: {4}\S.*\n)+)", re.M | re.S)
-INLINE = re.compile(r"(?<!`)`(?:\$ )?(assay [^`]+)`")
+SPAN = re.compile(r"`([^`]*)`")
 
 
 def commands(text: str) -> Iterator[str]:
@@ -30,7 +30,8 @@ def commands(text: str) -> Iterator[str]:
         shown = (line.strip().removeprefix("$ ") for line in lines)
         yield from (line for line in shown if line.startswith("assay ") and "⇥" not in line)
     text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-    yield from (" ".join(command.split()) for command in INLINE.findall(text))
+    spans = (" ".join(span.split()) for span in SPAN.findall(text))
+    yield from (span for span in spans if span.startswith("assay "))
 
 
 def words(line: str) -> Iterator[list[str]]:
