@@ -63,7 +63,11 @@ def measure(store: Path, folder: Path) -> None:
         (folder / "sorting.py").write_text(FUNCTION.format(repeats=40 if changed else 20))
         label = "after" if changed else "before"
         _assay(store, folder, f"run ./sorting.py:sort_numbers --budget 1s --label {label}")
-    _assay(store, folder, "race mnist-mlp -b jax --over compiler=off,on --over batch_size=32,128 --budget 2m")
+    _assay(
+        store,
+        folder,
+        "race mnist-mlp -b jax --over compiler=off,on --over batch_size=32,128 --budget 2m",
+    )
     _assay(store, folder, "ab mnist-mlp@jax:compiler=off mnist-mlp@jax")
     _assay(store, folder, "run mnist-mlp -b jax,keras-jax,torch --budget 5s")
 
