@@ -21,6 +21,9 @@ ALLOWED = TOLERANCE["float32"]
 # observed was 14, in EfficientNetV2B1 with seeded weights.
 OUTLIER_FACTOR = 16.0
 MAX_DIFFERENCE = 0.05  # of the largest output: if rounding alone changes more, no check is possible
+# For unusual items, which find wrong operators: those differ by much more, and ONNX Runtime's norms
+# of almost equal numbers by 1e-4.
+UNUSUAL_ALLOWED = 5e-3
 NOISE = 1e-6  # of the largest output of usual items: what is left where all else cancels out
 
 
@@ -56,7 +59,7 @@ def _hard_difference(
     if not np.isfinite(wanted).all() and not defines_nonfinite(graph):
         return ""
     difference = distance(output, wanted)
-    if difference <= ALLOWED:
+    if difference <= UNUSUAL_ALLOWED:
         return ""
     if not math.isfinite(difference):
         return f"is infinite or NaN where {expected.judge} is not, or finite where it is"

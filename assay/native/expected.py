@@ -107,7 +107,20 @@ def _embeddings(graph: Graph, value: Value) -> list[ops.EmbeddingOp]:
 
 
 def defines_nonfinite(graph: Graph) -> bool:
-    """Whether arithmetic alone decides what becomes of NaN and infinity, whatever the kernel."""
+    """Whether arithmetic alone decides what becomes of NaN and infinity, whatever the kernel.
+
+    Not if a function's result is multiplied: infinity times what may be 0 or almost 0.
+    """
+    known = {node.output for node in graph.nodes if isinstance(node.op, ops.ConstantOp)}
+    rounded = any(isinstance(node.op, ops.ActivationOp) for node in graph.nodes)
+    products = (
+        node
+        for node in graph.nodes
+        if isinstance(node.op, ops.MatMulOp)
+        or (isinstance(node.op, ops.BinaryOp) and node.op.kind in ("multiply", "divide"))
+    )
+    if rounded and any(known.isdisjoint(node.inputs) for node in products):
+        return False
     return all(map(_defines_nonfinite, graph.nodes))
 
 

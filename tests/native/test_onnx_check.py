@@ -232,7 +232,7 @@ def test_a_wrong_item_is_named(kind):
     )
     told = expected.sample_reference(graph)
     wrong = told.outputs[0].copy()
-    wrong[ITEMS + list(FINITE).index(kind)] += 0.01
+    wrong[ITEMS + list(FINITE).index(kind)] += 0.1
 
     with pytest.raises(AssayError, match=f"differs from the numpy reference by .* for {kind} inp"):
         model_agreement("net", graph, [wrong], told)

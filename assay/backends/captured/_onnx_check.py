@@ -18,12 +18,17 @@ from assay.native.toolchain import Kernels
 
 
 def check_once(
-    path: str, shapes: Mapping[str, tuple[int, ...]], built: ModelFiles, kernels: Kernels
+    path: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    built: ModelFiles,
+    kernels: Kernels,
+    folder: Path | None = None,
 ) -> str:
-    """What the outputs were checked with, as a fact; raises if they are wrong."""
+    """What the outputs were checked with, as a fact; raises if they are wrong. Outcomes are cached
+    in `folder`, by default beside the builds."""
     if not importlib.util.find_spec("onnxruntime"):
         return "no: onnxruntime is not installed"
-    place = outcome_path(path, built)
+    place = outcome_path(path, built, folder)
     cached = read_outcome(place)
     outcome = cached or _check_in_process(path, shapes, kernels, place)
     if outcome.problem:

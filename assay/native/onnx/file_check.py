@@ -52,14 +52,14 @@ def check_file(path: str, shapes: Mapping[str, Shape], kernels: Kernels) -> File
     return FileCheck(judge=expected.judge, difference=difference)
 
 
-def outcome_path(path: str, built: ModelFiles) -> Path:
+def outcome_path(path: str, built: ModelFiles, folder: Path | None = None) -> Path:
     """Where the outcome is cached: by digest of the file, its weights, the build and the version of
     ONNX Runtime."""
     place = user_path(path)
     files = (place, *onnx_header.read(place).external_files)
     parts = [*map(_digest, files), built.folder.name, importlib.metadata.version("onnxruntime")]
     name = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-    return default_cache() / "checks" / f"{name}.json"
+    return (folder or default_cache() / "checks") / f"{name}.json"
 
 
 def _digest(path: Path) -> str:

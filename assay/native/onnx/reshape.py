@@ -7,6 +7,7 @@ Such a value is (batch * k, …) in the file and (k, …) for an item here.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -34,7 +35,7 @@ def reshape(model: Importing, node: OnnxOp, target: list[int]) -> str:
     new_shape = (*whole[:before], *((each,) if each > 1 else ()), *shape)
     unchanged = tuple(sizes[:before]) == whole[:before]
     if not unchanged or each < 1 or each * math.prod(shape) != total or not new_shape:
-        raise refused(node, f"it makes {tuple(target)} of a batch of {whole}, not item by item")
+        raise refused(node, f"it makes {_text(target)} of a batch of {whole}, not item by item")
     if before or each > 1:
         model.places[node.outputs[0]] = BatchPlace(before, each > 1)
     return model.add(node, ops.ReshapeOp(new_shape), value)
@@ -91,3 +92,9 @@ def _items(model: Importing, first: int) -> int:
         if first > 0 and batch and first % batch == 0:
             return first // batch
     return 0 if first == -1 else -1
+
+
+def _text(sizes: Sequence[int]) -> str:
+    """With the batch as n."""
+    words = [str(size) if size % BATCH or not size else f"{size // BATCH} n" for size in sizes]
+    return f"({', '.join(words)})"
