@@ -39,7 +39,11 @@ class PythonBackend(msgspec.Struct, frozen=True):
 
     @property
     def options(self) -> Mapping[str, Option]:
-        return {"threads": _options.THREADS, "python": _options.PYTHON}
+        return {
+            "threads": _options.THREADS,
+            "python": _options.PYTHON,
+            "inputs": _options.INPUTS_REPEAT,
+        }
 
     def missing(self) -> str:
         return ""

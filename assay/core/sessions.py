@@ -98,6 +98,18 @@ class HasOutputs(Protocol):
 
 
 @runtime_checkable
+class TakesInputs(Protocol):
+    """A session whose steps can take other inputs than its batch."""
+
+    def fresh_inputs(self, number: int) -> Any:
+        """Inputs as the batch, placed where the steps take them, with other values for every
+        `number`; 0: the batch."""
+
+    def set_inputs(self, inputs: Any) -> None:
+        """What the next steps take."""
+
+
+@runtime_checkable
 class HasSampledOutputs(Protocol):
     """A session that samples its outputs on the device."""
 

@@ -176,7 +176,8 @@ def _metric_samples(outcome: Outcome, number: int) -> list[Samples]:
 
 def _facts(ended: ProgramResult, outcome: Outcome) -> dict[str, Value]:
     left = {LEFT_BEHIND: ", ".join(ended.left_behind)} if ended.left_behind else {}
-    return {"exit_status": ended.code, "log_bytes": outcome.bytes, **left, **_metric_facts(outcome)}
+    ending: dict[str, Value] = {"exit_status": ended.code, "log_bytes": outcome.bytes}
+    return {**ending, "inputs": "repeat", **left, **_metric_facts(outcome)}
 
 
 def _metric_facts(outcome: Outcome) -> dict[str, Value]:

@@ -43,6 +43,7 @@ from assay.core.sessions import (
 from assay.core.settings import CACHED_WEIGHTS, SHARED_CACHE
 from assay.worker import timing
 from assay.worker.protocol import failure, packages, read_requests, send
+from assay.worker.rotation import rotate_inputs
 
 
 def main() -> None:
@@ -231,6 +232,7 @@ def _open_session(
         with phases.during("checks"):
             job = jobs[0] if jobs else Job(model=None)  # a cached capture needs none
             facts = {**session.facts(), **_cache(), **evidence(session, job, request)}
+            facts |= rotate_inputs(session, case.options.get("inputs", "same"))
             loaded = packages()
     opened = messages.Opened(
         seconds=clock() - start,

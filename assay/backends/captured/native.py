@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from assay.backends import options
 from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
 from assay.core.records import Case, Value
 from assay.native.build import build
@@ -39,7 +40,16 @@ class NativeSession:
         self._loaded = LoadedModel(
             self._built, emitted, len(inputs[0]), self._threads, kernels, SELECTION_SECONDS
         )
-        self._step, self._outputs = self._loaded.bind(*inputs)
+        self._batch = inputs
+        self.set_inputs(self.fresh_inputs(0))
+
+    def fresh_inputs(self, number: int) -> Any:
+        """The arrays, and a call that reads them."""
+        arrays = tuple(options.vary(array, number) for array in self._batch)
+        return arrays, self._loaded.bind(*arrays)
+
+    def set_inputs(self, inputs: Any) -> None:
+        _, (self._step, self._outputs) = inputs
 
     def step(self) -> None:
         self._step()

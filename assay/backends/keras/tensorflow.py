@@ -12,6 +12,7 @@ import tensorflow as tf
 from assay.backends.keras.count import multiply_adds
 from assay.backends.keras.model import KerasModel, KerasSession, as_array
 from assay.backends.tensorflow import setup
+from assay.backends.tensorflow.session import vary
 
 
 def open_session(model: KerasModel) -> KerasTensorFlowSession:
@@ -30,7 +31,8 @@ class KerasTensorFlowSession(KerasSession):
             keras.ops.convert_to_tensor, (built.inputs, built.targets)
         )
         # A plain iterator: Keras then calls its function of one batch, without tf.data.
-        self._values = inputs
+        self._values = self._batch = inputs
+        self._targets = targets
         batch: Any = (inputs, targets)
         if tf.distribute.has_strategy():
             batch = setup.is_shared(tf.distribute.get_strategy(), batch)
@@ -41,6 +43,16 @@ class KerasTensorFlowSession(KerasSession):
         self._call = lambda values: model(values, training=False)
         traced = tf.function(self._call, jit_compile=model.jit_compile)
         self._inferred = self._call if model.run_eagerly else traced
+
+    def fresh_inputs(self, number: int) -> Any:
+        return vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._values = inputs
+        if self._built.train:
+            self._data = itertools.repeat((inputs, self._targets))
+        else:
+            self._data = [(inputs,)]
 
     def step(self) -> None:
         self._function(self._data)

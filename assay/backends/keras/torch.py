@@ -24,11 +24,18 @@ class KerasTorchSession(KerasSession):
         inputs, targets = keras.tree.map_structure(
             keras.ops.convert_to_tensor, (built.inputs, built.targets)
         )
+        self._batch = inputs
         self._data = [(inputs, targets) if train else (inputs,)]
         model._symbolic_build(data_batch=(inputs, targets))
         model.train(train)  # fit() and predict() do so too, for layers that check torch's mode
         (model.make_train_function if train else model.make_predict_function)()
         self._function: Any = model.train_function if train else model.predict_function
+
+    def fresh_inputs(self, number: int) -> Any:
+        return trees.vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._data = [(inputs, *self._data[0][1:])]
 
     def step(self) -> None:
         self._function(self._data)
@@ -57,7 +64,8 @@ class KerasTorchSession(KerasSession):
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         """Before the first update, from the pass in which the work is counted."""
-        if not int(self._built.model.optimizer.iterations):
+        unchanged = self._data[0][0] is self._batch
+        if unchanged and not int(self._built.model.optimizer.iterations):
             return self._look.sample
         with torch.no_grad():
             return trees.sample_output(self._infer())

@@ -33,6 +33,7 @@ class TensorFlowSession:
         inputs, targets = options.batch(job, case, first)
         self.items = options.items(job)
         self._inputs = cast(inputs, tf.bfloat16 if self._pure else None)
+        self._batch = self._inputs
         self._targets = cast(targets, None)
         self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         name = options.optimizer_name(case, job.optimizer)
@@ -57,6 +58,12 @@ class TensorFlowSession:
     def wait(self) -> None:
         # wait for the devices, not for an output: the weights are updated last
         setup.wait()
+
+    def fresh_inputs(self, number: int) -> Any:
+        return vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._inputs, self._data = inputs, (inputs, *self._data[1:])
 
     def outputs(self) -> Any:
         return as_array(self._forward_function(self._inputs))
@@ -173,6 +180,15 @@ def _mean_square(outputs: Any, targets: Any) -> Any:
 
 def _binary_cross_entropy(logits: Any, labels: Any) -> Any:
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, logits))
+
+
+def vary(tree: Any, number: int) -> Any:
+    """The tree with other values, as `options.vary`, on the device."""
+
+    def varied(leaf: Any) -> Any:
+        return tf.constant(options.vary(leaf.numpy(), number), leaf.dtype)
+
+    return tf.nest.map_structure(varied, tree) if number else tree
 
 
 _SLOTS = {"sgd": 0, "momentum": 1, "rmsprop": 2, "adam": 2}

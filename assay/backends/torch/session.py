@@ -45,6 +45,7 @@ class TorchSession:
         self._train, self._as_given = options.is_training(job, case), job.as_given
         self._model = _place_model(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
+        self._batch = self._inputs
         self._parallel: Any = self._model
         if member:  # each has its rows; gradients are averaged while they are computed
             self._targets = member.own_rows(self._targets)
@@ -69,6 +70,12 @@ class TorchSession:
     def wait(self) -> None:
         # wait for the device, not for an output: the weights are updated last
         setup.wait()
+
+    def fresh_inputs(self, number: int) -> Any:
+        return trees.vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._inputs = self._share = inputs
 
     def outputs(self) -> Any:
         return trees.as_array(self._infer_outputs())
