@@ -183,7 +183,7 @@ def _no_common_metric(names: tuple[str, str], metric: str) -> UsageError:
     return UsageError(
         f"{names[0]} and {names[1]} have no metric in common"
         + (f" named '{metric}'." if metric else "."),
-        hint="assay show RUN/NNN shows the metrics of a result.",
+        hint="assay show last/001 shows the metrics of a result.",
     )
 
 
