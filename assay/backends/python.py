@@ -20,7 +20,7 @@ class CallSession:
     """A callable that returns when its work is done, so `wait` does nothing."""
 
     def __init__(self, call: Callable[[], Any], case: Case) -> None:
-        self.step = call
+        self.step = self.call = call
         self.items = int(case.params.get("batch_size", 1))
         self._case = case
 

@@ -11,6 +11,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 from assay.backends.captured import CapturedJob, OnnxFile, join_outputs, vary_inputs
+from assay.core import fingerprint
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 
@@ -49,6 +50,9 @@ class OnnxRuntimeSession:
 
     def wait(self) -> None:
         pass  # a run returns when its outputs are written
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(join_outputs(self._binding.copy_outputs_to_cpu()))
 
     def outputs(self) -> Any:
         self._session.run_with_iobinding(self._binding)

@@ -10,6 +10,7 @@ import numpy as np
 import openvino
 
 from assay.backends.captured import CapturedJob, OnnxFile, join_outputs, vary_inputs
+from assay.core import fingerprint
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 
@@ -38,8 +39,14 @@ class OpenVinoSession:
     def wait(self) -> None:
         pass  # an inference returns when its outputs are written
 
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(self._joined())
+
     def outputs(self) -> Any:
         self._request.infer(share_outputs=True)
+        return self._joined()
+
+    def _joined(self) -> Any:
         count = len(self._compiled.outputs)
         return join_outputs(
             [np.array(self._request.get_output_tensor(n).data) for n in range(count)]

@@ -76,6 +76,9 @@ class JaxSession:
     def set_inputs(self, inputs: Any) -> None:
         self._inputs = inputs
 
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._found)
+
     def outputs(self) -> Any:
         return trees.as_array(self._shown())
 

@@ -81,6 +81,9 @@ class KerasJaxSession(KerasSession):
     def set_inputs(self, inputs: Any) -> None:
         self._batches = itertools.repeat((inputs, *self._targets))
 
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._outputs)
+
     def step(self) -> None:
         self._outputs, self._state = self._function(self._state, self._batches)
         if self._one_at_a_time:

@@ -13,6 +13,7 @@ from assay.backends.keras.count import multiply_adds
 from assay.backends.keras.model import KerasModel, KerasSession, as_array
 from assay.backends.tensorflow import setup
 from assay.backends.tensorflow.session import vary
+from assay.core import fingerprint
 
 
 def open_session(model: KerasModel) -> KerasTensorFlowSession:
@@ -32,6 +33,7 @@ class KerasTensorFlowSession(KerasSession):
         )
         # A plain iterator: Keras then calls its function of one batch, without tf.data.
         self._values = self._batch = inputs
+        self._found: Any = None
         self._targets = targets
         batch: Any = (inputs, targets)
         if tf.distribute.has_strategy():
@@ -54,8 +56,11 @@ class KerasTensorFlowSession(KerasSession):
         else:
             self._data = [(inputs,)]
 
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(as_array(self._found))
+
     def step(self) -> None:
-        self._function(self._data)
+        self._found = self._function(self._data)
 
     def wait(self) -> None:
         # wait for the devices, not for outputs: the weights are updated last

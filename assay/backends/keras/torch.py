@@ -25,6 +25,7 @@ class KerasTorchSession(KerasSession):
             keras.ops.convert_to_tensor, (built.inputs, built.targets)
         )
         self._batch = inputs
+        self._found: Any = None
         self._data = [(inputs, targets) if train else (inputs,)]
         model._symbolic_build(data_batch=(inputs, targets))
         model.train(train)  # fit() and predict() do so too, for layers that check torch's mode
@@ -37,8 +38,11 @@ class KerasTorchSession(KerasSession):
     def set_inputs(self, inputs: Any) -> None:
         self._data = [(inputs, *self._data[0][1:])]
 
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._found)
+
     def step(self) -> None:
-        self._function(self._data)
+        self._found = self._function(self._data)
 
     def wait(self) -> None:
         # wait for the device, not for outputs: the weights are updated last
@@ -53,6 +57,11 @@ class KerasTorchSession(KerasSession):
     def multiply_adds(self) -> float:
         with torch.no_grad():
             return multiply_adds(self._infer)
+
+    def count_again(self) -> tuple[float, str]:
+        with torch.no_grad():
+            now = setup.inspect_forward(self._infer)
+        return now.macs, now.product_dtypes
 
     def product_dtypes(self) -> str:
         return self._look.product_dtypes

@@ -61,6 +61,7 @@ class TorchSession:
         )
         self._stepped = self._capture_first if uses_cuda_graphs(case) else self._step_here()
         self._enqueue = self._first_step
+        self._found: Any = None
 
     def step(self) -> None:
         if self._member:
@@ -76,6 +77,9 @@ class TorchSession:
 
     def set_inputs(self, inputs: Any) -> None:
         self._inputs = self._share = inputs
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._found)
 
     def outputs(self) -> Any:
         return trees.as_array(self._infer_outputs())
@@ -103,6 +107,10 @@ class TorchSession:
 
     def executed_macs(self) -> float:
         return self._look.executed
+
+    def count_again(self) -> tuple[float, str]:
+        now = setup.inspect_forward(self._infer_outputs)
+        return now.macs, now.product_dtypes
 
     def product_dtypes(self) -> str:
         return self._look.product_dtypes
@@ -190,7 +198,7 @@ class TorchSession:
 
     def _infer(self) -> None:
         with torch.inference_mode():
-            self._forward(self._inputs)
+            self._found = self._forward(self._inputs)
 
     def _train_plain(self) -> None:
         self._optimizer.zero_grad()
@@ -327,6 +335,9 @@ class TorchGeneration(TorchSession):
         with torch.inference_mode():
             self._one_more()
         setup.wait()
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._model.made)
 
     def read(self) -> object:
         return int(self._model.made[0, -1])  # the last token
