@@ -284,9 +284,7 @@ def out_of_memory_kills() -> int:
 
 
 MIN_CLOCK_SECONDS = 0.2  # of sampling, to compare the worker's clock with this process's
-MIN_CLOCK_SHARE = 0.5  # of it that a worker reports at least; on a busy machine answers take time
-    0.5  # of it that a worker reports at least, as answers take time on a busy machine
-)
+MIN_CLOCK_SHARE = 0.5  # of it that a worker reports at least: answers take time, too
 
 
 class Clocks:

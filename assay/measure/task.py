@@ -14,6 +14,7 @@ from assay.core import codec, redaction
 from assay.core.errors import EndingError
 from assay.core.executor import CaseDir
 from assay.core.records import LEFT_BEHIND, REPORTED_PREFIX, Case, Procedure, Result, Samples, Value
+from assay.core.units import human
 from assay.logs.overrides import arguments
 from assay.logs.reader import CHUNK, LogReader, Outcome
 from assay.logs.suggest import Suggester, confirm_suggestions
@@ -25,6 +26,7 @@ from assay.stats.pooling import pool_peaks
 WALL = "wall_time"  # of the whole command; `command_wall_time` where its log has one of its own
 MAX_SHOWN, SHOWN_END = 80, 30  # characters of a command in the key of its case, and of its end
 TIMEOUT = 24 * 3600.0  # seconds, by default
+SLOWED = 0.01  # share of the command's time from which on a wait for its output is noted
 WORKERS = "DEEPLEARNING_WORKERS_COUNT"  # the old driver's variable
 
 
@@ -186,8 +188,16 @@ def _metric_samples(outcome: Outcome, number: int) -> list[Samples]:
 
 def _facts(ended: ProgramResult, outcome: Outcome) -> dict[str, Value]:
     left = {LEFT_BEHIND: ", ".join(ended.left_behind)} if ended.left_behind else {}
-    ending: dict[str, Value] = {"exit_status": ended.code, "log_bytes": outcome.bytes}
-    return {**ending, "inputs": "repeat", **left, **_metric_facts(outcome)}
+    note = f"its output may have slowed the command by {human(ended.slowed, 's')}"
+    slow = {"note": note} if ended.slowed > SLOWED * ended.seconds else {}
+    return {
+        "exit_status": ended.code,
+        "log_bytes": outcome.bytes,
+        "inputs": "repeat",
+        **left,
+        **slow,
+        **_metric_facts(outcome),
+    }
 
 
 def _metric_facts(outcome: Outcome) -> dict[str, Value]:
