@@ -68,7 +68,7 @@ def _serve(requests: Iterator[messages.Request], answers: int, stack: ExitStack)
     session: Session
     job: Job
     backend: Backend
-    watch: work_check.Watch
+    watch: work_check.WorkWatch
     for request in requests:
         if isinstance(request, messages.Open):
             backend = registry.backend(request.case.backend)
@@ -88,7 +88,7 @@ def _answers(
     session: Session,
     job: Job,
     backend: Backend,
-    watch: work_check.Watch,
+    watch: work_check.WorkWatch,
     born: float,
 ) -> Iterator[messages.Response]:
     match request:
@@ -197,7 +197,7 @@ def _check_wait(session: Session) -> dict[str, Value]:
 
 def _open(
     request: messages.Open, backend: Backend, stack: ExitStack, answers: int
-) -> tuple[Session, Job, messages.Opened, work_check.Watch]:
+) -> tuple[Session, Job, messages.Opened, work_check.WorkWatch]:
     start = clock()
     try:
         with phases.record_phases() as spent:
@@ -210,7 +210,7 @@ def _open(
 
 def _open_session(
     request: messages.Open, backend: Backend, stack: ExitStack, start: float
-) -> tuple[Session, Job, messages.Opened, work_check.Watch]:
+) -> tuple[Session, Job, messages.Opened, work_check.WorkWatch]:
     if request.version not in (messages.VERSION, messages.TRUST_VERSION):
         raise EndingError(
             "failed", f"the worker speaks protocol {messages.VERSION}, its parent {request.version}"
@@ -234,7 +234,7 @@ def _open_session(
     with _NoteExampleErrors(case, jobs):
         session = stack.enter_context(backend.open(build, case))
         with phases.during("checks"):
-            watch = work_check.Watch(session, str(case.options.get("precision", "")))
+            watch = work_check.WorkWatch(session, str(case.options.get("precision", "")))
             job = jobs[0] if jobs else Job(model=None)  # a cached capture needs none
             facts = {**session.facts(), **_cache(), **evidence(session, job, request)}
             facts |= rotate_inputs(session, case.options.get("inputs", "same"))

@@ -51,7 +51,7 @@ class Observed(NamedTuple):
     first: Sample | None = None  # output of the first step
 
 
-class Watch:
+class WorkWatch:
     """Remembers what a session showed before its samples, and checks it after them."""
 
     def __init__(self, session: Session, precision: str) -> None:
@@ -72,10 +72,10 @@ class Watch:
             self._observed = self._observed._replace(first=session.step_output())
         self._stepped = True
 
-    def check(self, session: Session) -> dict[str, Value]:
+    def check(self, session: Session, clock: Clock = clock) -> dict[str, Value]:
         if not isinstance(session, Stepped):
             return {}
-        return check_work(session, self._observed, self._precision)
+        return check_work(session, self._observed, self._precision, clock)
 
 
 def check_work(
