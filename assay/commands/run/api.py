@@ -150,6 +150,16 @@ def run(
             read="sweep",
         ),
     ] = "",
+    inputs: Annotated[
+        Sweep,
+        Flag(
+            "Inputs of the steps: same (one batch, the default), fresh (a ring of 8 batches), cold "
+            "(a ring larger than the cache).",
+            "A,B",
+            complete="values:inputs",
+            read="sweep",
+        ),
+    ] = "",
     method: Annotated[
         Sweep,
         Flag(
@@ -202,7 +212,7 @@ def run(
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"]):  # each one when it is ready
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    from assay.measure import inputs
+    from assay.measure import inputs as forms
     from assay.measure.plan import make_plan
     from assay.measure.recorder import run_cases
     from assay.measure.remote import executor
@@ -215,6 +225,7 @@ def run(
     more: dict[str, Sweep] = dict(mode=mode, precision=precision, compiler=compiler, method=method)
     more |= dict(cuda_graphs=cuda_graphs, data_format=data_format, optimizer=optimizer)
     more |= dict(threads=threads, device=device, devices=devices, python=python, epochs=epochs)
+    more |= dict(inputs=inputs)
     options = _join_cases(options, **more)
     parts: dict[str, Any] = dict(budget=budget, target=target, timeout=timeout, cold=cold)
     parts |= dict(processes=processes, samples=samples, steps_per_sample=steps_per_sample)
@@ -225,7 +236,7 @@ def run(
         backends=backends,
         params=params,
         options=options,
-        procedure=inputs.procedure(procedure, parts),
+        procedure=forms.procedure(procedure, parts),
         label=label,
         tags=tags,
         first=first,
