@@ -180,7 +180,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class WorkloadSource(msgspec.Struct, frozen=True, kw_only=True):
     """Where the source of a user's workload is: with its path it identifies the series."""
 
     repository: str  # URL of the remote without credentials, else first commit, else folder
@@ -213,12 +213,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     workload_version: str = ""
     label: str = ""
     tags: dict[str, str] = {}
-    source: Source | msgspec.UnsetType = msgspec.UNSET  # of a user's workload
+    source: WorkloadSource | msgspec.UnsetType = msgspec.UNSET  # of a user's workload
     schema: int = SCHEMA
     kind: Literal["result"] = "result"
 
     @property
-    def known_source(self) -> Source | None:
+    def known_source(self) -> WorkloadSource | None:
         return None if self.source is msgspec.UNSET else self.source
 
     @property

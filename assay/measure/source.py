@@ -1,4 +1,4 @@
-"""Source of a user's workload: its repository, its path in it, and digests of the files it imports.
+"""Source of a user's workload: repository, path, and digests of the files it imports.
 
 Series are identified by repository and path, so `./bench.py:work` of two repositories is two
 series, and one file is one series in every checkout and worktree of its repository.
@@ -18,7 +18,7 @@ import msgspec
 from assay.core.contracts import Store
 from assay.core.errors import AssayError
 from assay.core.files import user_path, write_atomic
-from assay.core.records import Case, Query, Result, Source
+from assay.core.records import Case, Query, Result, WorkloadSource
 from assay.core.redaction import safe_text
 from assay.core.series import StoredSeries, series_of
 from assay.measure.git import run_git
@@ -29,7 +29,7 @@ _SCP = re.compile(r"(?:[^@/]+@)?(?P<host>[^:/]+):(?P<path>[^/].*|/.*)")
 _URL = re.compile(r"(?P<scheme>\w[\w+.-]*)://(?:[^@/]*@)?(?P<host>[^/:]*)(?::\d+)?/(?P<path>.*)")
 
 
-def source_of(case: Case) -> Source | None:
+def source_of(case: Case) -> WorkloadSource | None:
     """None for workloads of assay and of hubs, and for commands outside repositories."""
     if case.backend == "command":
         return _command_source()
@@ -38,7 +38,7 @@ def source_of(case: Case) -> Source | None:
         return None
     root = _repository_folder(path.parent)
     files = {} if path.suffix in MODELS else file_digests(path, root or path.parent)
-    return Source(
+    return WorkloadSource(
         repository=repository_name(path.parent),
         path=path.relative_to(root or path.parent).as_posix(),
         folder=str(path.parent),
@@ -52,13 +52,13 @@ def workload_file(case: Case) -> Path | None:
     return user_path(name).resolve() if name.endswith((".py", *MODELS)) else None
 
 
-def _command_source() -> Source | None:
+def _command_source() -> WorkloadSource | None:
     folder = Path.cwd()
     root = _repository_folder(folder)
     if root is None:
         return None
     path = folder.relative_to(root).as_posix()
-    return Source(repository=repository_name(folder), path=path, folder=str(folder))
+    return WorkloadSource(repository=repository_name(folder), path=path, folder=str(folder))
 
 
 def repository_name(folder: Path) -> str:
@@ -125,11 +125,11 @@ def _imported_files(data: bytes, file: Path, folder: Path, root: Path) -> Iterat
         else:
             continue
         yield from (
-            found
+            imported
             for module in modules
             for place in places
-            for found in _module_files(module, place)
-            if found.is_relative_to(root)
+            for imported in _module_files(module, place)
+            if imported.is_relative_to(root)
         )
 
 
@@ -155,7 +155,7 @@ def with_source(result: Result, store: Store) -> Result:
     return msgspec.structs.replace(result, source=msgspec.structs.replace(source, continues=True))
 
 
-def _continues(result: Result, source: Source, store: Store) -> bool:
+def _continues(result: Result, source: WorkloadSource, store: Store) -> bool:
     """Whether an older series, known by the text of its case, is of the same repository."""
     older = msgspec.structs.replace(source, continues=True)
     old_id = series_of(msgspec.structs.replace(result, source=older)).id
@@ -174,13 +174,13 @@ def _continues(result: Result, source: Source, store: Store) -> bool:
     return not any(each.series.source for each in known)
 
 
-def _newest_source(series: StoredSeries, store: Store) -> Source | None:
+def _newest_source(series: StoredSeries, store: Store) -> WorkloadSource | None:
     points = store.points(series.series.id, series.metric, 1)
     results = list(store.results(Query(ids=(points[-1].id,)))) if points else []
     return results[0].known_source if results else None
 
 
-def _has_commit(source: Source, commit: str) -> bool:
+def _has_commit(source: WorkloadSource, commit: str) -> bool:
     try:
         run_git("cat-file", "-e", f"{commit}^{{commit}}", folder=Path(source.folder))
     except AssayError:
@@ -193,7 +193,7 @@ def text_path(home: Path, digest: str) -> Path:
     return home / "sources" / digest[:2] / digest
 
 
-def _keep_texts(source: Source, home: Path) -> None:
+def _keep_texts(source: WorkloadSource, home: Path) -> None:
     """For `assay explain`; a full disk does not matter here."""
     root = Path(source.folder)
     for _ in Path(source.path).parts[1:]:
