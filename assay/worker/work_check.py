@@ -27,7 +27,8 @@ from assay.core.sessions import (
 
 SECONDS = 0.1  # of comparisons with fresh inputs, if steps are short
 LONG_STEP = 0.05  # seconds; of longer steps only two are compared
-MIN_TIMES, MAX_TIMES = 2, 8  # fresh batches whose step is timed
+MIN_TIMES, MAX_TIMES = 4, 8  # fresh batches whose step is timed
+LONG_TIMES = 2  # of long steps, which noise does not double
 SLOWER = 2.0  # minimum ratio of the fastest step with fresh inputs to those that repeat them
 LONGER = 2e-5  # seconds by which it has to be longer, too: timers and caches cost some
 LESS = 0.95  # of the multiply-adds at first
@@ -172,13 +173,15 @@ class _Comparison:
     def _times(self, batch: Any, usual: float) -> dict[str, Value]:
         """Steps with fresh inputs, in turns with steps that repeat the usual ones."""
         fresh, same = [], []
-        most = MIN_TIMES if usual > LONG_STEP else MAX_TIMES
+        least, most = (LONG_TIMES, LONG_TIMES) if usual > LONG_STEP else (MIN_TIMES, MAX_TIMES)
         end = self._clock() + SECONDS
         for number in range(most):
-            fresh.append(self._timed(self._fresh()))
+            inputs = self._fresh()
+            self._timed(batch)  # a step before each, as preparing inputs cools the caches
+            fresh.append(self._timed(inputs))
             self._timed(batch)
             same.append(self._timed(batch))
-            if number + 1 >= MIN_TIMES and self._clock() > end:
+            if number + 1 >= least and self._clock() > end:
                 break
         low, middle = min(fresh), median(same)
         if low > SLOWER * middle and low - middle > LONGER:
