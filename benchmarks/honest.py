@@ -12,6 +12,7 @@ the wall time of the checks per case, with the steps that they take.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -102,8 +103,6 @@ def _child(name: str, peaks: dict[str, Any], quick: bool) -> Iterator[dict[str, 
 
 
 def _variables(name: str) -> dict[str, str]:
-    import os
-
     if name == "own":
         return dict(os.environ)
     case = plan.resolve(parse_case(f"mnist-mlp@{name}"))
@@ -175,6 +174,7 @@ def _measure(case: Case, build: Build, peaks: dict[str, Any]) -> dict[str, Any]:
         facts={**job.facts, **facts},
         samples=(Samples(metric="step_time", unit="s", phase="steady", values=tuple(times)),),
         environment=Environment(machine=peaks),
+        peaks={"machine_busy_cores": os.getloadavg()[0], "mean_cpu_percent": 100.0},
     )
     step = sorted(times)[len(times) // 2]
     named = [found.code for doubt in IMPLAUSIBLE_DOUBTS if (found := doubt(result))]
