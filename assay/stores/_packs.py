@@ -19,6 +19,7 @@ from assay.core.archive_members import DAMAGE
 from assay.core.errors import StoreError
 from assay.core.files import atomic_path
 from assay.stores import folders
+from assay.stores._modes import set_mode, set_modes
 
 MAX_RUNS = 2000  # per pack: its list of names is read completely
 SKIPPED_NAME = "lock"
@@ -76,7 +77,9 @@ def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
     """Write and verify a new pack of run folders, which stay."""
     path = packs / name
     with _explain_errors(path):
-        packs.mkdir(exist_ok=True)
+        if not packs.exists():
+            packs.mkdir(exist_ok=True)
+            set_mode(packs, runs)
         if path.exists():
             raise FileExistsError(f"{name} exists already")
         with atomic_path(path) as temporary:
@@ -86,6 +89,7 @@ def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
                         for source in _files(runs / run):
                             file.write(source, source.relative_to(runs))
             _compare(temporary, runs)
+            set_mode(temporary, runs)
     return path
 
 
@@ -132,6 +136,7 @@ def restore(pack: Pack, run: str, runs: Path) -> None:
                 target = temporary / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(pack.read(run, name) or b"")
+            set_modes(temporary, runs)
             temporary.rename(runs / run)
         except OSError:
             if not (runs / run).is_dir():  # else another process was faster

@@ -17,6 +17,7 @@ from assay.core.files import atomic_path
 from assay.core.records import Result
 from assay.core.units import human
 from assay.stores import folders
+from assay.stores._modes import set_modes
 
 MAX_FILES = 10_000  # of one run
 MAX_BYTES = 16 << 30
@@ -132,6 +133,7 @@ def _copy_all(runs: Path, scan: ImportScan) -> None:
         for file in sorted(all_files, key=lambda file: file.target.name == "result.json"):
             if not os.path.lexists(runs / file.target):
                 copy_file(file, runs / file.target)
+        set_modes(runs / scan.run, runs)
 
 
 def copy_file(file: PlainFile, target: Path) -> None:
