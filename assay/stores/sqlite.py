@@ -18,11 +18,11 @@ from assay.stores import _removal as removal
 from assay.stores import _rows as rows
 from assay.stores import folders, importing
 from assay.stores._files import RunFiles
-from assay.stores._index import LOCK, NAME, connect, connect_in_memory, is_read_only
 from assay.stores._mending import Repairer, Skipped
 from assay.stores._modes import create_store, set_mode
 from assay.stores._rows import MAX_ROWS, conditions, keep, replace
 from assay.stores.runs import only_run, results_of
+from assay.stores.sqlite_index import LOCK, NAME, connect, connect_in_memory, is_read_only
 
 T = TypeVar("T")
 # Errors of an intact index that cannot be used now.
