@@ -42,6 +42,12 @@ check: lint  ## lint, layers, docs and changelog: under a minute, and only small
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
 
+recording: $(VENV)/.run  ## the terminal recording of the README, from a real run
+	$(BIN)/python docs/record.py
+
+screenshots: $(VENV)/.test  ## the screenshots of README and docs, from real runs
+	$(BIN)/python docs/screenshots.py
+
 site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that leads nowhere fails
 	$(BIN)/mkdocs build --quiet
 
@@ -80,4 +86,4 @@ $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh 
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run $(VENV)/.check
 
-.PHONY: help run test-fast test long lint check docs site dist
+.PHONY: help run test-fast test long lint check docs recording screenshots site dist

@@ -22,12 +22,18 @@ from assay.core.guard import adopt_orphans
 from assay.core.records import Result
 from assay.reporting import results
 from assay.stats.fairness.checks import fairness
+from assay.stats.roofline import lacks_peak
+from assay.stats.winner import rank
 
 if TYPE_CHECKING:
     from assay.platforms.sinks.records import Uploads
 
 FAILED_STATUSES = {"failed", "crashed", "timeout", "out-of-memory"}
 REGRESSION, UNDECIDED = 5, 6
+NO_PEAK = (
+    "note: whether these speeds are possible was not checked, as no measured peak of this machine "
+    "is stored; to measure it: assay doctor"
+)
 
 
 @contextmanager
@@ -116,8 +122,12 @@ def _show(
     """Print the table of results; none without a format."""
     measured = [reading.result for reading in readings]
     if form:
-        printing.show(results.output(readings, fairness(measured), columns), form)
+        mismatches = fairness(measured)
+        ranking = rank(readings, mismatches)
+        printing.show(results.output(readings, mismatches, columns, ranking=ranking), form)
     print_logs(measured, runs)
+    if any(lacks_peak(result) for result in measured):
+        options.print_message(NO_PEAK)
     cut_short = any(result.status == "interrupted" for result in measured)
     print_saved(measured[0].run, command if cut_short else "")
 

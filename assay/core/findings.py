@@ -12,6 +12,15 @@ from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Result
 # Version of the analysis: summaries of other versions are computed again.
 ANALYSIS_VERSION = 11
 
+# Codes of doubts by severity: wrong work, other load on the machine, insufficient samples, wide
+# intervals. Other codes come last.
+SEVERITY = (
+    *("not-waited-for", "counts-disagree", "above-peak", "no-samples", "unusable"),
+    *("other-load", "steal", "throttled", "quota", "swap", "shared-cores"),
+    *("drift", "no-steady-state", "two-modes", "few-samples", "spread"),
+    *("few-for-percentiles", "target-missed", "governor", "monitor-cost", "one-process"),
+)
+
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):
     """A number with its interval, unit, estimator and count of values.
@@ -71,9 +80,22 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """Output of a command: tables for people, the rest for programs."""
 
     tables: tuple[Table, ...] = ()
+    header: str = ""  # text for a terminal, above the tables
     page: str = ""  # text for a terminal, in place of the tables
     document: Any = None  # for JSON; None: the rows of the values or tables
     values: Table | None = None  # plain numbers in SI units; None: the tables
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """The fastest of several results: the highest rate, and the nearest that it may not beat, or
+    else the next."""
+
+    first: str  # ids of results
+    other: str
+    ratio: float  # of their rates
+    certain: bool  # the first is faster than every other
+    few: bool  # one of both has fewer effective samples than are needed
+    processes: tuple[int, int]
 
 
 class SummarizedResult(msgspec.Struct, frozen=True, kw_only=True):

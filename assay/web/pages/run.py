@@ -17,11 +17,13 @@ from assay.core.records import SCHEMA, Query
 from assay.reporting import results
 from assay.stats import stored_summary
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 from assay.stores.read import drop_superseded
 from assay.stores.runs import verb_of
 from assay.web.charts.scale import Scale, make_scale
 from assay.web.charts.svg import interval_cell
 from assay.web.page import Cell, Facts, Grid, Link, Page, Section, table_grid
+from assay.web.pages import PageRoute
 from assay.web.pages.verdicts import verdict
 
 # column of a table → the quantity or peak it is sorted by
@@ -36,6 +38,7 @@ PEAKS = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_
 
 # commands whose verdict says it all → what its results are called below
 _FOLDED_TITLES = {"ab": "Processes", "race": "Processes", "bench": "Every trial"}
+PAGES = (PageRoute("/runs/{run}", lambda store, query, _: run_page(store, query["run"])),)
 
 
 def run_page(store: Store, text: str) -> Page:
@@ -84,7 +87,8 @@ def _lead(store: Store, run: str, readings: Sequence[SummarizedResult]) -> tuple
 
 
 def _results(run: str, readings: Sequence[SummarizedResult], verb: str) -> Section:
-    table = results.table(readings, fairness(r.result for r in readings))
+    mismatches = fairness(reading.result for reading in readings)
+    table = results.table(readings, mismatches, ranking=rank(readings, mismatches))
     steps = [reading.measured_only.get("step_time") for reading in readings]
     ends = [end for step in steps if step for end in (step.low, step.value, step.high)]
     scale = make_scale(ends)
