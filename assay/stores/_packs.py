@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assay.core.archive_members import DAMAGE
 from assay.core.errors import StoreError
-from assay.core.files import atomic_path
+from assay.core.files import atomic_path, has_text_name
 from assay.stores import folders
 from assay.stores._modes import set_mode, set_modes
 
@@ -175,6 +175,8 @@ def _files(folder: Path) -> list[Path]:
             file = Path(parent) / name
             if file.is_symlink() or not file.is_file():
                 raise OSError(f"{file} is no plain file")
+            if not has_text_name(file):
+                raise OSError(f"{str(file)!a} is not UTF-8")
             if name != SKIPPED_NAME:
                 files.append(file)
     return sorted(files)

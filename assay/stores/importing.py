@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import StoreError, UsageError
-from assay.core.files import atomic_path
+from assay.core.files import atomic_path, has_text_name
 from assay.core.records import Result
 from assay.core.units import human
 from assay.stores import folders
@@ -102,7 +102,9 @@ def files_of(
         sorted_entries = sorted(entries, key=lambda entry: entry.name)
     for entry in sorted_entries:
         size = entry.stat(follow_symlinks=False).st_size
-        if entry.is_file(follow_symlinks=False):
+        if not has_text_name(Path(entry.path)):
+            problems.append(f"{entry.name!a} in {folder} is not UTF-8, and was skipped.")
+        elif entry.is_file(follow_symlinks=False):
             if entry.name not in _SKIPPED:
                 yield PlainFile(Path(entry.path), into / entry.name, size)
         elif not entry.is_dir(follow_symlinks=False):

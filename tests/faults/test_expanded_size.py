@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import AssayError
+from assay.core.protobuf import encode_bytes, encode_int, encode_text
 from assay.datasets.pickles import load_arrays
-from assay.formats import parquet, rows
+from assay.formats import onnx_header, parquet, rows
 from assay.measure.import_file import read_file
+from assay.native.onnx.read import read_onnx
 from tests.formats.test_round_trips import RESULT
 
 
@@ -64,6 +66,80 @@ def test_a_usual_pickle_is_read(tmp_path):
     (tmp_path / "it.pickle").write_bytes(pickle.dumps({b"labels": [1, 2], b"names": [b"a"]}, 2))
 
     assert load_arrays(tmp_path / "it.pickle") == {b"labels": [1, 2], b"names": [b"a"]}
+
+
+HUGE = (2**31, 2**63 - 1, 2**63, 2**64 - 1)
+
+
+def _onnx(node: bytes, size: object, *tensors: bytes) -> bytes:
+    """A model of one node that reads `x` of (batch, 3, size, size)."""
+    dims = b"".join(
+        encode_bytes(1, encode_text(2, n) if isinstance(n, str) else encode_int(1, n))
+        for n in ("batch", 3, size, size)
+    )
+    kind = encode_bytes(1, encode_int(1, 1) + encode_bytes(2, dims))
+    values = [encode_text(1, name) + encode_bytes(2, kind) for name in ("x", "y")]
+    graph = encode_bytes(1, node) + encode_text(2, "g")
+    graph += b"".join(encode_bytes(5, tensor) for tensor in tensors)
+    graph += encode_bytes(11, values[0]) + encode_bytes(12, values[1])
+    return encode_int(1, 9) + encode_bytes(7, graph) + encode_bytes(8, encode_int(2, 20))
+
+
+def _node(kind: str, inputs: str, **attributes: list[int]) -> bytes:
+    node = b"".join(encode_text(1, name) for name in inputs)
+    node += encode_text(2, "y") + encode_text(4, kind)
+    for name, numbers in attributes.items():
+        values = b"".join(encode_int(8, number) for number in numbers)
+        node += encode_bytes(5, encode_text(1, name) + values + encode_int(20, 7))
+    return node
+
+
+def _integers(name: str, numbers: list[int]) -> bytes:
+    raw = b"".join((number % 2**63).to_bytes(8, "little") for number in numbers)
+    return (
+        encode_int(1, len(numbers)) + encode_int(2, 7) + encode_text(8, name) + encode_bytes(9, raw)
+    )
+
+
+def _pool(**attributes: list[int]) -> bytes:
+    return _onnx(_node("MaxPool", "x", **({"kernel_shape": [2, 2]} | attributes)), 8)
+
+
+ONNX = {
+    "a stride of 0": _pool(strides=[0, 0]),
+    "a dilation of 0": _pool(dilations=[0, 0]),
+    "a kernel of 0": _pool(kernel_shape=[0, 0]),
+    **{f"an input of {n}": _onnx(_node("Relu", "x"), n) for n in HUGE[:2]},
+    **{f"strides of {n}": _pool(strides=[n, n]) for n in HUGE},
+    **{f"pads of {n}": _pool(pads=[n, n, n, n]) for n in HUGE[:3]},
+    **{f"a kernel of {n}": _pool(kernel_shape=[n, n]) for n in HUGE},
+    **{
+        f"{kind} to {n}": _onnx(_node(kind, "xs"), 1, _integers("s", [1, 1, 1, n]))
+        for kind in ("Expand", "Tile")
+        for n in HUGE[:2]
+    },
+    **{
+        f"Pad by {n}": _onnx(_node("Pad", "xs"), 1, _integers("s", [0] * 7 + [n])) for n in HUGE[:2]
+    },
+}
+
+
+@pytest.mark.parametrize("name", ONNX)
+def test_sizes_of_an_onnx_file_are_refused_before_memory_is_used(name, tmp_path):
+    (tmp_path / "it.onnx").write_bytes(ONNX[name])
+
+    with pytest.raises(AssayError) as caught:
+        read_onnx(tmp_path / "it.onnx")
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", HUGE[:2])
+def test_the_size_of_an_input_is_refused_by_every_backend(size, tmp_path):
+    (tmp_path / "it.onnx").write_bytes(_onnx(_node("Relu", "x"), size))
+
+    with pytest.raises(AssayError, match=f"a size of {size}"):
+        onnx_header.read(tmp_path / "it.onnx")
 
 
 def _repeated(values: list[object], count: int) -> object:
