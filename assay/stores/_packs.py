@@ -6,6 +6,7 @@ it. An existing run folder has precedence over its pack.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -174,9 +175,9 @@ def _files(folder: Path) -> list[Path]:
         for name in names:
             file = Path(parent) / name
             if file.is_symlink() or not file.is_file():
-                raise OSError(f"{file} is no plain file")
+                raise OSError(errno.EINVAL, "it is no plain file", str(file))
             if not has_text_name(file):
-                raise OSError(f"{str(file)!a} is not UTF-8")
+                raise OSError(errno.EINVAL, "its name is not UTF-8", ascii(str(file)))
             if name != SKIPPED_NAME:
                 files.append(file)
     return sorted(files)

@@ -19,8 +19,8 @@ MAX_BYTES = 256 << 20  # of a log: a day of samples, ten times a second
 
 
 def read(path: Path) -> list[dict[str, float]]:
-    """The lines of a log, also of PerfZero's; invalid lines are skipped, and all of what is no plain
-    file or too large."""
+    """The lines of a log, also of PerfZero's. Invalid lines are skipped; what is no plain file, or
+    too large, has none."""
     rows = []
     try:
         data = read_plain(path, MAX_BYTES)
