@@ -8,7 +8,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Mismatch, Quantity, SummarizedResult, Table
 from assay.core.records import Case, Value
 from assay.core.units import human, span
-from assay.reporting.warnings import notes
+from assay.reporting.warnings import is_quick, notes
 
 OPTIONS = "options"  # Mismatch.what of requested differences
 WINNER = "fastest:"
@@ -122,7 +122,7 @@ def _add_values(text: str, varying: Sequence[str], values: Mapping[str, Value]) 
 
 
 def _usual(readings: Sequence[SummarizedResult]) -> list[str]:
-    comparable = len(_rates(readings)) > 1
+    comparable = len(_rates(readings)) > 1 and not is_quick(readings)
     tails = ["p50", "p90", "p99"] if any(r.result.procedure.latency for r in readings) else []
     speed = ["speed"] if comparable else []
     if any("contender" in r.result.tags for r in readings):
@@ -263,6 +263,9 @@ def _winner(
         return []
     order = sorted(rates, key=lambda row: -rates[row].value)
     first, second = order[:2]
+    if is_quick(readings):
+        keys = [f"'{readings[row].result.case.key}'" for row in (second, first)]
+        return [f"no winner is named from a quick run; to decide: assay ab {' '.join(keys)}"]
     if rates[second].high < rates[first].low:
         ratio = rates[first].value / rates[second].value
         return [f"{WINNER} {names[first]}, {ratio:.2f} times the next ({names[second]})"]
