@@ -444,7 +444,7 @@ def test_trade_offs_name_who_is_beaten_by_nobody(client, keep):
 
 
 def test_very_many_series_are_not_checked_while_a_reader_waits(client, keep, monkeypatch):
-    monkeypatch.setattr("assay.web.pages.check.MAX_SERIES", 1)
+    monkeypatch.setattr("assay.web.pages.check.MAX_CHECKED", 1)
     keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
 
     assert "2 series are too many for one page" in client.get("/check").text
