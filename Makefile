@@ -53,8 +53,8 @@ site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that le
 
 dist: $(VENV)/.dist  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
-	$(PINNED) $(BIN)/python -m build --outdir dist .
-	$(PINNED) $(BIN)/python -m build --wheel --outdir dist/foreign foreign/hpvm
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist/foreign foreign/hpvm
 	$(BIN)/python tools/try_dist.py dist
 
 # An environment that `uv run` has created has no pip.
@@ -74,8 +74,8 @@ $(VENV)/.check: pyproject.toml constraints.txt Makefile | $(BIN)/pip
 	$(BIN)/python -m compileall -q assay
 	touch $@
 
-$(VENV)/.dist: constraints.txt Makefile | $(BIN)/pip
-	$(INSTALL) build
+$(VENV)/.dist: tools/build_requirements.txt Makefile | $(BIN)/pip
+	$(BIN)/pip install --quiet --require-hashes -r tools/build_requirements.txt
 	touch $@
 
 # Tests whose program is missing are skipped, and a report at the end says so; in CI they fail.

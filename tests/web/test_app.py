@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import time
 from contextlib import closing
 from functools import partial
@@ -40,6 +41,15 @@ def test_an_empty_store_says_what_to_do(client):
 
     assert page.status_code == 200
     assert "assay run mnist-mlp" in page.text
+
+
+def test_the_navigation_has_the_pages_that_offer_a_title(client):
+    links = re.findall(r'<a href="(/\w*)"[^>]*>([^<]+)</a>', client.get("/").text)
+
+    assert links[:7] == [
+        *(("/", "Overview"), ("/runs", "Runs"), ("/history", "History"), ("/check", "Check")),
+        *(("/compare", "Compare"), ("/tradeoffs", "Trade-offs"), ("/accuracy", "Accuracy")),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from assay.stats.compare_sets import Difference
 from assay.stores.selection import parse_selection, select
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, table_section
+from assay.web.pages import PageRoute
 from assay.web.pages.overview import read_numbers
 
 MAX_RATIOS = 60  # ratios in one chart
@@ -36,6 +37,7 @@ MAX_RESULTS = 100  # results that are opened for one page; of more, the index te
 MIN_FILLED = 0.4  # of a map: with less it is not drawn
 MAX_TEXT = 90  # characters of a choice
 MAX_CHOICES = 30  # newest runs and labels to choose from
+PAGES = (PageRoute("/compare", lambda store, query, _: compare_page(store, query), "Compare", 5),)
 
 
 def compare_page(store: Store, params: dict[str, str]) -> Page:

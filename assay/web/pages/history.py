@@ -28,12 +28,22 @@ from assay.web.charts.svg import (
     sparkline,
 )
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, table_section
+from assay.web.pages import PageRoute
 
 METRICS = ("step_time", "throughput", "accuracy", "wall_time")  # shown first, where there are any
 MAX_DRAWN = 200  # series whose points are read for the list
 DRAWN_POINTS = 30  # newest points of each
 MAX_POINTS = 50  # points that a page lists; the chart has all
 FIELDS = ("workload", "backend", "label", "machine")
+PAGES = (
+    PageRoute(
+        "/history", lambda store, query, _: all_series_page(store, query), "History", 3, True
+    ),
+    PageRoute(
+        "/history/{series}/{metric}",
+        lambda store, query, _: series_page(store, query["series"], query["metric"]),
+    ),
+)
 
 
 def all_series_page(store: Store, params: dict[str, str]) -> Page:

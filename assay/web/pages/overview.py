@@ -15,6 +15,7 @@ from assay.core.records import SCHEMA, Query
 from assay.core.series import Entry
 from assay.core.units import human
 from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section, mood_of
+from assay.web.pages import PageRoute
 from assay.web.pages.check import gate_section
 from assay.web.pages.findings import Finding, Findings
 from assay.web.pages.machines import machine_sections
@@ -23,6 +24,10 @@ NEWEST, MAX_RUNS = 2_000, 50  # results that the first page is about, and runs o
 MAX_LISTED = 100  # runs of the list
 COLUMNS = ("result", "command", "cases", "started", "failed", "label", "run")
 MAIN_METRICS = ("step_time", "accuracy", "wall_time", "throughput")
+PAGES = (
+    PageRoute("/", lambda store, _, known: overview_page(store, known), "Overview", 1, True),
+    PageRoute("/runs", lambda store, query, _: runs_page(store, query), "Runs", 2, True),
+)
 
 
 def overview_page(store: Store, known: Findings) -> Page:
