@@ -152,7 +152,9 @@ def _outcome(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
 def _study(store: Store, run: str) -> tuple[Section, ...]:
     request, readings = studies.read_study(store, run)
     findings = studies.findings(readings)
-    tables = study_view.study_tables(request.study, readings, findings.floor, findings.mismatches)
+    tables = study_view.study_tables(
+        request.study, readings, findings.floor, findings.mismatches, request.name
+    )
     return (*(table_section(table) for table in tables), *_effects(option_effects(readings)))
 
 
