@@ -19,6 +19,7 @@ from assay.reporting import results
 from assay.reporting.timings import winner_text
 from assay.stats import stored_summary
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 from assay.stores.read import drop_superseded
 from assay.stores.runs import COMPARISON, RACE, how_to_resume, verb_of
 from assay.web.charts.scale import Scale, make_scale
@@ -89,7 +90,8 @@ def _lead(store: Store, run: str, readings: Sequence[SummarizedResult]) -> tuple
     good = sum(reading.result.status == "ok" for reading in readings)
     words = f"{good} of {len(readings)} results ended well"
     if store.document(run, COMPARISON) is None and store.document(run, RACE) is None:
-        main = winner_text(readings) or numbers_text(readings, 0)
+        ranking = rank(readings, fairness(reading.result for reading in readings))
+        main = winner_text(readings, ranking) or numbers_text(readings, 0)
         words = f"{main[:1].upper()}{main[1:]}. {words}" if main else words
     try:
         planned = len({case.key for case in store.plan(run).cases})
@@ -102,7 +104,8 @@ def _lead(store: Store, run: str, readings: Sequence[SummarizedResult]) -> tuple
 
 
 def _results(run: str, readings: Sequence[SummarizedResult], verb: str) -> Section:
-    table = results.table(readings, fairness(r.result for r in readings))
+    mismatches = fairness(reading.result for reading in readings)
+    table = results.table(readings, mismatches, ranking=rank(readings, mismatches))
     steps = [reading.measured_only.get("step_time") for reading in readings]
     ends = [end for step in steps if step for end in (step.low, step.value, step.high)]
     scale = make_scale(ends)
