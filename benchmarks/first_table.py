@@ -42,12 +42,13 @@ def main() -> None:
             if spent := measure(*job):
                 taken[job].append(spent)
     print(f"{'checkout':<20}  {'command':<32}  {'seconds':>8}  {'CPU s':>8}  rounds")
-    for (folder, name), spent in taken.items():
-        if spent:
-            seconds, cpu = (statistics.median(values) for values in zip(*spent, strict=True))
+    for (folder, name), rounds in taken.items():
+        if rounds:
+            seconds = statistics.median(each[0] for each in rounds)
+            cpu = statistics.median(each[1] for each in rounds)
             print(
                 f"{folder.name:<20}  assay {COMMANDS[name]:<26}  {seconds:8.1f}  {cpu:8.1f}  "
-                f"{len(spent):6}"
+                f"{len(rounds):6}"
             )
 
 
