@@ -87,9 +87,14 @@ def _digest(text: str) -> str:
 
 
 WRAP_LENGTH = 48  # characters from which on a cell may wrap
-NARROW_LENGTH = 14  # likewise in a narrow window, also inside a word
+NARROW_LENGTH = 16  # likewise in a narrow window, also inside a word
 # columns that a narrow window shows of no table
-MINOR = frozenset({"95 % interval", "98 % interval", "pairs", "heats", "estimator", "n", "samples"})
+MINOR = frozenset(
+    {
+        *("95 % interval", "98 % interval", "pairs", "heats", "estimator", "n", "samples"),
+        *("id", "values", "epochs", "images", "expected", "training", "to the expected"),
+    }
+)
 
 
 def table_html(grid: Grid, address: Callable[[str], str]) -> Markup:

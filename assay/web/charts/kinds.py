@@ -207,7 +207,7 @@ def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Mar
 def _ratio_row(row: Ratio, y: float, left: int, at: object) -> Markup:
     assert callable(at)
     low, high = (end if math.isfinite(end) else row.value for end in (row.low, row.high))
-    name = row.name if len(row.name) <= 40 else f"{row.name[:24]}…{row.name[-15:]}"
+    name = row.name if len(row.name) <= 30 else f"{row.name[:14]}…{row.name[-15:]}"
     return Markup(
         '<text class="up" x="{}" y="{:.1f}">{}<title>{}</title></text>'
         '<path class="whisker a" d="M{:.1f} {:.1f}H{:.1f}"/>{}'

@@ -113,7 +113,10 @@ def _results(run: str, readings: Sequence[SummarizedResult], verb: str) -> Secti
     rows = []
     for number, row in enumerate(table_grid(table).rows):
         reading = by_id.get(row[0].text) or readings[number]  # of tasks: a row a metric, by its id
-        first = msgspec.structs.replace(row[0], to=f"/runs/{reading.result.id}")
+        to = f"/runs/{reading.result.id}"
+        first = msgspec.structs.replace(row[0], to=to)
+        if table.columns[:2] == ("id", "case"):  # the id is not in a narrow window
+            row = (row[0], msgspec.structs.replace(row[1], to=to), *row[2:])
         cells = _sort_cells(row[1:-1], table.columns[1:-1], reading, scale)
         rows.append((first, *cells, _status(row[-1], reading)))
     return Section(
