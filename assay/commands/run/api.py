@@ -150,6 +150,16 @@ def run(
             read="sweep",
         ),
     ] = "",
+    inputs: Annotated[
+        Sweep,
+        Flag(
+            "Inputs of the steps: same (one batch, the default), fresh (a ring of 8 batches), cold "
+            "(a ring larger than the cache).",
+            "A,B",
+            complete="values:inputs",
+            read="sweep",
+        ),
+    ] = "",
     method: Annotated[
         Sweep,
         Flag(
@@ -207,7 +217,7 @@ def run(
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"]):  # each one when it is ready
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    from assay.measure import inputs
+    from assay.measure import inputs as forms
     from assay.measure.plan import make_plan
     from assay.measure.quick import QUICK_BUDGET, QUICK_TAG, TimeLimit
     from assay.measure.recorder import run_cases
@@ -221,6 +231,7 @@ def run(
     more: dict[str, Sweep] = dict(mode=mode, precision=precision, compiler=compiler, method=method)
     more |= dict(cuda_graphs=cuda_graphs, data_format=data_format, optimizer=optimizer)
     more |= dict(threads=threads, device=device, devices=devices, python=python, epochs=epochs)
+    more |= dict(inputs=inputs)
     options = _join_cases(options, **more)
     limit = TimeLimit() if quick else None
     if quick:
@@ -235,7 +246,7 @@ def run(
         backends=backends,
         params=params,
         options=options,
-        procedure=inputs.procedure(procedure, parts),
+        procedure=forms.procedure(procedure, parts),
         label=label,
         tags=tags,
         first=first,
