@@ -14,15 +14,34 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 PASSWORD = "pass-Word7-of-a-test"
 
 
-class PostgresServer(NamedTuple):
-    folder: Path  # of its socket, over which nobody is asked for a password
-    port: int
-    process: subprocess.Popen[bytes]
+class PostgresServer:
+    """`folder` has its socket, over which nobody is asked for a password."""
+
+    def __init__(self, folder: Path, port: int, command: list[str], account: str) -> None:
+        self.folder, self.port = folder, port
+        self._command, self._who = command, _account(account)
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with (self.folder / "log").open("wb") as log:
+            return subprocess.Popen(
+                self._command, stdout=log, stderr=log, cwd=self.folder, **self._who
+            )
+
+    def stop(self) -> None:
+        """A fast end: nobody is waited for."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+
+    def start_again(self) -> None:
+        self.process.wait()
+        self.process = self._start()
+        _wait(self, "SELECT 1")
 
     @property
     def url(self) -> str:
@@ -62,7 +81,7 @@ def running() -> Iterator[PostgresServer]:
         user = pwd.getpwnam(account)
         for place in (folder, folder / "password"):
             os.chown(place, user.pw_uid, user.pw_gid)
-    who = {"user": account, "group": account, "extra_groups": []} if account else {}
+    who = _account(account)
     words = ["--auth-local=trust", "--auth-host=scram-sha-256", "-U", "tester", "--no-sync"]
     words += ["--encoding=UTF8", "--locale=C", f"--pwfile={folder}/password"]
     subprocess.run(
@@ -72,17 +91,18 @@ def running() -> Iterator[PostgresServer]:
     settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": str(folder)}
     settings |= {"port": str(port), "fsync": "off", "shared_buffers": "64MB"}
     flags = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    with (folder / "log").open("wb") as log:
-        command = [programs / "postgres", "-D", folder / "data", *flags]
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, **who)
-    server = PostgresServer(folder, port, process)
+    command = [str(programs / "postgres"), "-D", str(folder / "data"), *flags]
+    server = PostgresServer(folder, port, command, account)
     try:
-        _wait(server)
+        _wait(server, "CREATE DATABASE assay")
         yield server
     finally:
-        process.send_signal(signal.SIGINT)  # a fast end: nobody is waited for
-        process.wait()
+        server.stop()
         shutil.rmtree(folder)
+
+
+def _account(name: str) -> dict[str, Any]:
+    return {"user": name, "group": name, "extra_groups": []} if name else {}
 
 
 def _free_port() -> int:
@@ -91,12 +111,12 @@ def _free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-def _wait(server: PostgresServer) -> None:
+def _wait(server: PostgresServer, statement: str) -> None:
     import psycopg
 
     while True:
         with suppress(psycopg.OperationalError):
-            server.execute("CREATE DATABASE assay", "postgres")
+            server.execute(statement, "postgres")
             return
         assert server.process.poll() is None, (server.folder / "log").read_text()
         time.sleep(0.05)

@@ -22,12 +22,17 @@ from assay.core.guard import adopt_orphans
 from assay.core.records import Result
 from assay.reporting import results
 from assay.stats.fairness.checks import fairness
+from assay.stats.roofline import lacks_peak
 
 if TYPE_CHECKING:
     from assay.platforms.sinks.records import Uploads
 
 FAILED_STATUSES = {"failed", "crashed", "timeout", "out-of-memory"}
 REGRESSION, UNDECIDED = 5, 6
+NO_PEAK = (
+    "note: whether these speeds are possible was not checked, as no measured peak of this machine "
+    "is stored; to measure it: assay doctor"
+)
 
 
 @contextmanager
@@ -118,18 +123,20 @@ def _show(
     if form:
         printing.show(results.output(readings, fairness(measured), columns), form)
     print_logs(measured, runs)
+    if any(lacks_peak(result) for result in measured):
+        options.print_message(NO_PEAK)
     cut_short = any(result.status == "interrupted" for result in measured)
     print_saved(measured[0].run, command if cut_short else "")
 
 
 def output(uploads: Uploads) -> Output:
-    waiting = sum(not upload.arrived for upload in uploads.uploads)
+    waiting = sum(not (upload.arrived or upload.earlier) for upload in uploads.uploads)
     note = f"{waiting} not uploaded; to try again: assay upload --pending" if waiting else ""
     return Output(
         tables=(
             Table(
-                columns=("sink", "place", "outcome"),
-                rows=tuple((upload.sink, upload.place, upload.text) for upload in uploads.uploads),
+                columns=("sink", "place", "outcome", "id"),
+                rows=tuple((u.sink, u.place, u.text, u.id) for u in uploads.uploads),
                 notes=(note,) if note else (),
             ),
         ),

@@ -19,9 +19,10 @@ Examples:
   assay upload k3fq --bigquery my-project:perfzero.summary --table perfzero
   assay upload last --objects gs://my-bucket/results
   assay upload last --objects s3://my-bucket/results --metrics /var/log/assay/metrics.jsonl
-  assay upload --pending                         retry what could not be sent
+  assay upload --list-pending                    show what could not be sent, and why
+  assay upload --pending                         send it now
 
-Exit status 1 if something could not be sent; it is stored, and --pending sends it.""",
+Exit status 1 if something could not be sent; it stays in the outbox, and --pending sends it.""",
 )
 def command(
     ids: Annotated[tuple[str, ...], Argument("[RUN…]", complete="runs")],
@@ -30,8 +31,8 @@ def command(
 ) -> int:
     """Upload results, each once.
 
-    What cannot be sent is stored on disk and sent by the next upload. A file sinks.toml in the home
-    folder (bigquery = "…", objects = "…") uploads every run by itself.
+    What cannot be sent waits in the outbox and is sent by the next upload. A file sinks.toml in the
+    home folder (bigquery = "…", objects = "…") uploads every run by itself.
     """
     uploads = upload.upload(*ids, **keywords, progress=options.print_message)
     printing.show(output(uploads), format)

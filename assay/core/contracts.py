@@ -288,6 +288,14 @@ class SharedStore(Protocol):
         """Bytes of each file of a result, without downloading them."""
 
 
+@runtime_checkable
+class SendingStore(Protocol):
+    """A store that may be unreachable; results wait in the outbox until it is opened again."""
+
+    def send_pending(self, rejected: bool = False) -> None:
+        """Send what waits for this store; also what its server `rejected` before."""
+
+
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """A variant of a study's workload, with its own table."""
 

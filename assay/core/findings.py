@@ -12,6 +12,15 @@ from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Result
 # Version of the analysis: summaries of other versions are computed again.
 ANALYSIS_VERSION = 11
 
+# Codes of doubts by severity: wrong work, other load on the machine, insufficient samples, wide
+# intervals. Other codes come last.
+SEVERITY = (
+    *("not-waited-for", "counts-disagree", "above-peak", "no-samples", "unusable"),
+    *("other-load", "steal", "throttled", "quota", "swap", "shared-cores"),
+    *("drift", "no-steady-state", "two-modes", "few-samples", "spread"),
+    *("few-for-percentiles", "target-missed", "governor", "monitor-cost", "one-process"),
+)
+
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):
     """A number with its interval, unit, estimator and count of values.

@@ -153,6 +153,14 @@ class CountedByFramework(Protocol):
 
 
 @runtime_checkable
+class CountsExecuted(Protocol):
+    """A session that knows the products of a forward pass of the batch."""
+
+    def executed_macs(self) -> float:
+        """Multiply-adds that the best known algorithm executes, such as Winograd convolution."""
+
+
+@runtime_checkable
 class HasProductDtypes(Protocol):
     """A session that reports the dtypes of its matrix products."""
 

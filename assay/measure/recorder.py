@@ -24,6 +24,7 @@ from assay.measure import modes
 from assay.measure.case import measure
 from assay.measure.machine import environment
 from assay.measure.machine.doctor import peaks_for
+from assay.measure.plausible import refuse_impossible
 from assay.measure.program import defer_signals
 from assay.measure.remote import THIS_MACHINE, Machines, failed_result, measure_there
 from assay.measure.shared_cache import shared_cache_dir
@@ -98,6 +99,7 @@ class Recorder:
             tags={**self.plan.tags, **result.tags},
             environment=env,
         )
+        whole = whole if self.elsewhere else refuse_impossible(whole)
         self.store.append(whole)
         return stored_summary.read(self.store, whole)
 

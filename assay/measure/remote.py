@@ -18,6 +18,7 @@ from assay.core.records import Case, Plan, Result, Status
 from assay.core.settings import home
 from assay.measure.case import measure
 from assay.measure.machine.doctor import peaks_for
+from assay.measure.plausible import refuse_impossible
 from assay.measure.result_builder import new_result
 
 Machines = AbstractContextManager[Executor | None]
@@ -66,10 +67,10 @@ def _missing_file(case: Case) -> str:
 
 
 def add_peaks(result: Result) -> Result:
-    """With the peaks that the doctor measured on this machine."""
+    """With the peaks that the doctor measured on this machine, and checked against them."""
     machine = {**result.environment.machine, **peaks_for(home())}
     here = msgspec.structs.replace(result.environment, machine=machine)
-    return msgspec.structs.replace(result, environment=here)
+    return refuse_impossible(msgspec.structs.replace(result, environment=here))
 
 
 def failed_result(unit: RemoteTask, plan: Plan, status: Status, reason: str) -> Result:

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.core.findings import Doubt, SummarizedResult
+from assay.core.findings import SEVERITY, Doubt, SummarizedResult
 
 MIN_LINES = 3  # minimum number of lines of notes
-
-# Codes of doubts by severity: wrong work, other load on the machine, insufficient samples, wide
-# intervals. Other codes come last.
-SEVERITY = (
-    *("not-waited-for", "counts-disagree", "above-peak", "no-samples", "unusable"),
-    *("other-load", "steal", "throttled", "quota", "swap", "shared-cores"),
-    *("drift", "no-steady-state", "two-modes", "few-samples", "spread"),
-    *("few-for-percentiles", "target-missed", "governor", "monitor-cost", "one-process"),
-)
 
 
 def notes(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:

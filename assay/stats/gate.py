@@ -25,10 +25,14 @@ WINDOW = 128  # points looked at
 SUSPICIOUS = 0.01  # of the newest points against a chosen baseline, for one series alone
 SUSPECTS = 0.02  # of nights on which any of all unchanged series is suspect
 FEWEST_SERIES = 20  # fewer are tested as if there were so many, for their noise is less known
+EXCLUDED = 0.05  # p-value below which a 95 % interval excludes that nothing changed
 UNKNOWN = 0.05  # noise between results that is assumed where fewer than FEW tell it
 FEW = 5
 _RATES = re.compile(r".*/s|FLOP/s|%")
 _THRESHOLD = re.compile(r"(?P<metric>[^:]+):(?P<sign>[+-]?)(?P<share>[0-9.]+%?)")
+
+
+Judgement = Literal["regression", "improvement", "suspect", "fine", "not-comparable"]
 
 
 class Judged(NamedTuple):
@@ -43,6 +47,19 @@ class Judged(NamedTuple):
     p: float  # by ranks, of a step at the best place: holds for any noise
     steady: float = 1.0  # by size, of three and more of the newest points
     single: float = 1.0  # by size, of the newest one or two: enough to measure again
+    by_size: bool = False  # whether the candidate and its interval are those of the test by size
+
+    @property
+    def displayed_p(self) -> float:
+        """Of the test that chose the candidate."""
+        return min(self.steady, self.single) if self.by_size else self.p
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Contains 1 where the test does not exclude it: the candidate is the best of several."""
+        if self.displayed_p <= EXCLUDED:
+            return self.low, self.high
+        return min(self.low, 1.0), max(self.high, 1.0)
 
 
 def parse_threshold(text: str) -> Threshold:
@@ -102,9 +119,46 @@ def judge(series: Sequence[Watch]) -> list[Judged | None]:
     return judged
 
 
-def is_suspect(judged: Judged, series: int) -> bool:
+def decide(
+    series: Sequence[Watch],
+    judged: Sequence[Judged | None],
+    level: float,
+    suspicious: float | None = None,
+) -> list[Judgement]:
+    """What holds over all series together. A suspect's newest points have a p-value of at most
+    `suspicious`; None: so that few nights have one."""
+    known = [each for each in judged if each]
+    changes = [_change(each, of) if of else "" for each, of in zip(series, judged, strict=True)]
+    tested = [of.p if change else 1.0 for of, change in zip(judged, changes, strict=True) if of]
+    clear = iter(alarming(tested, level))
+    judgements: list[Judgement] = []
+    for of, change in zip(judged, changes, strict=True):
+        if of is None:
+            judgements.append("not-comparable")
+            continue
+        sure = next(clear)
+        if is_steady(of, len(known), level) or (sure and change == "worse"):
+            judgements.append("regression")
+        elif sure and change == "better":
+            judgements.append("improvement")
+        elif change == "worse" and is_suspect(of, len(known), suspicious):
+            judgements.append("suspect")
+        else:
+            judgements.append("fine")
+    return judgements
+
+
+def _change(series: Watch, judged: Judged) -> str:
+    if is_worse(judged.size, series.threshold, series.unit):
+        return "worse"
+    better = judged.size > 0 and is_worse(1 / judged.size, series.threshold, series.unit)
+    return "better" if better else ""
+
+
+def is_suspect(judged: Judged, series: int, level: float | None = None) -> bool:
     """Whether the newest one or two points are so far off, among so many series."""
-    return judged.single <= SUSPECTS / max(series, FEWEST_SERIES)
+    limit = SUSPECTS / max(series, FEWEST_SERIES) if level is None else level
+    return judged.single <= limit
 
 
 def is_steady(judged: Judged, series: int, level: float) -> bool:
@@ -130,6 +184,7 @@ def _with_step(
         low, high = step.interval
         known = not math.isnan(low)
         judged = judged._replace(low=low, high=high) if known else judged
+        judged = judged._replace(by_size=True)
     return judged._replace(steady=step.p, single=step.single)
 
 
@@ -164,7 +219,13 @@ def against(baseline: Sequence[Point], candidate: Sequence[Point]) -> Judged:
         p = float(step_p_value(fitted.profile[0][place - SIDE : place - SIDE + 1], len(both))[0])
     judged = _judged(whole, (0, place), (place, len(both)), p, 0)
     newest = max(place, len(both) - SIDE)
-    return judged._replace(single=_loose(whole.values[:place], whole.values[newest:]))
+    single = _loose(whole.values[:place], whole.values[newest:])
+    return judged._replace(single=single, by_size=p >= single)
+
+
+def compare(points: Sequence[Point], start: int, place: int) -> Judged:
+    """The points from a known step on against those from `start` to it."""
+    return _judged(trend.track(points), (start, place), (place, len(points)), 1.0, 0)
 
 
 def stands_for_baseline(judged: Judged) -> int:

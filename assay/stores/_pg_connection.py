@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 from assay.core.errors import AssayError, NotPossibleError, StoreError, UsageError
+from assay.core.redaction import safe_message
 from assay.stores import _pg_tables as tables
 
 if TYPE_CHECKING:
@@ -22,6 +25,13 @@ LIKE = "postgresql://USER@HOST:5432/DATABASE"
 _PAUSES = (0.0, 0.1, 0.5, 2.0, 5.0)  # seconds before each attempt to connect again
 # Transient errors: lost connection, deadlock, restart (class 08, 40, 57P).
 _TRANSIENT = re.compile(r"08|40001|40P01|57P")
+# Errors of the data or of a limit: the same statement fails again (class 22, 23, 54).
+_REJECTED = re.compile(r"22|23|54")
+_SECRET_PARAMETERS = ("password", "sslpassword", "oauth_client_secret")
+
+
+class RejectedError(StoreError):
+    """The server will not accept this data at a later attempt either."""
 
 
 class Address(NamedTuple):
@@ -55,6 +65,19 @@ def address(place: str) -> Address:
     return Address(settings, files, shown)
 
 
+def without_password(place: str) -> str:
+    """The URL of `place`, the part after `postgresql://`, without its password."""
+    base, _, query = place.partition("?")
+    user, at, host = base.rpartition("@")
+    words = [
+        safe_message(word)
+        for word in query.split("&")
+        if word and unquote(word).partition("=")[0] not in _SECRET_PARAMETERS
+    ]
+    url = f"postgresql://{user.partition(':')[0]}{at}{host}"
+    return url + ("?" + "&".join(words) if words else "")
+
+
 def _without_secrets(base: str) -> str:
     return base.rpartition("@")[2]
 
@@ -86,9 +109,11 @@ class ServerLink:
         return mine
 
     def release_lock(self, name: str) -> None:
+        """A broken connection has released it already; an error would hide why it broke."""
         self._held.discard(name)
         statement = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
-        self.ask(lambda connection: connection.execute(statement, (name,)))
+        with suppress(self._psycopg.Error):
+            self._connection.execute(statement, (name,))
 
     def close(self) -> None:
         self._connection.close()
@@ -152,7 +177,8 @@ class ServerLink:
             else f"Is the server running, and the URL right? {LIKE}; store the password in "
             "~/.pgpass or PGPASSWORD."
         )
-        return StoreError(f"The store {self.where.shown} cannot be used ({words}).", hint=hint)
+        kind = RejectedError if _REJECTED.match(error.sqlstate or "") else StoreError
+        return kind(f"The store {self.where.shown} cannot be used ({words}).", hint=hint)
 
 
 def _try_lock(connection: psycopg.Connection[Any], name: str) -> bool:

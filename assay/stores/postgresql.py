@@ -16,6 +16,7 @@ import msgspec
 
 from assay.core import codec, settings
 from assay.core.errors import AssayError, StoreError, UsageError
+from assay.core.files import read_plain, write_atomic
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text, safe_values
@@ -25,6 +26,7 @@ from assay.stores import _pg_files as files
 from assay.stores import _pg_index as index
 from assay.stores import folders, importing, runs
 from assay.stores._mending import Repairer, Skipped
+from assay.stores._pg_outbox import StoreOutbox
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,6 +49,8 @@ class PostgresStore:
         self._mender = Repairer(self._mend)
         self._files = where.files
         self._link = link.ServerLink(where)
+        self._outbox = StoreOutbox(link.without_password(place), self.home, self.runs)
+        self.send_pending()
 
     def new_run(self, plan: Plan) -> Path:
         folder = folders.new_run(self.runs, plan)
@@ -86,15 +90,28 @@ class PostgresStore:
         with folders.explain_os_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         folders.write_result(folder, result)
-        plain_files = list(importing.files_of(folder, Path(result.id), self.problems))
         try:
-            self._link.change(lambda c: self._send(c, [result], plain_files))
+            self._send_folder(folder, result)
         except AssayError as error:
-            raise StoreError(
-                str(error),
-                hint=f"The result is stored in {folder}: when the server is available again, "
-                f"assay import {folder.parent} with the same --store.",
-            ) from None
+            raise self._outbox.put(folder, error) from None
+
+    def _send_folder(self, folder: Path, result: Result) -> None:
+        plain_files = list(importing.files_of(folder, Path(result.id), self.problems))
+        self._link.change(lambda c: self._send(c, [result], plain_files))
+
+    def send_pending(self, rejected: bool = False) -> None:
+        """What cannot be sent is noted in `problems`."""
+        for problem in self._outbox.send(self._send_path, rejected):
+            self._note(problem)
+
+    def _send_path(self, path: Path) -> None:
+        """A result's folder, or a document of a run."""
+        if path.is_dir():
+            self._send_folder(path, folders.read_result(path))
+            return
+        with folders.explain_os_errors(path):
+            data = read_plain(path, importing.MAX_BYTES)
+        self._link.change(lambda c: _put_document(c, path.parent.name, path.name, data))
 
     def _send(
         self,
@@ -190,7 +207,14 @@ class PostgresStore:
         return self._link.ask(lambda c: files.read(c, run, name))
 
     def keep_document(self, run: str, name: str, data: bytes) -> None:
-        self._link.change(lambda c: files.put_bytes(c, run, name, data))
+        try:
+            self._link.change(lambda c: files.put_bytes(c, run, name, data))
+        except AssayError as error:
+            path = self.runs / run / name
+            with folders.explain_os_errors(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, data)
+            raise self._outbox.put(path, error) from None
 
     def summary(self, result_id: str, version: int) -> Summary | None:
         return self._link.ask(lambda c: index.summary(c, result_id, version))
@@ -268,6 +292,11 @@ class PostgresStore:
 
     def close(self) -> None:
         self._link.close()
+
+
+def _put_document(connection: Connection, run: str, name: str, data: bytes) -> None:
+    add(connection, run)
+    files.put_bytes(connection, run, name, data)
 
 
 def _replace(connection: Connection, results: Sequence[Result]) -> None:

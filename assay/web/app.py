@@ -53,7 +53,7 @@ def application(home: Home = None, token: str = "") -> Guard:
     known = Findings(home)
     pages = PAGES | {
         "/": lambda store, query: overview.overview_page(store, known),
-        "/check": lambda store, query: check.check_page(store, home, query),
+        "/check": lambda store, query: check.check_page(store, query),
     }
     routes = [Route(path, _endpoint(stores, page)) for path, page in pages.items()]
     app = Starlette(

@@ -89,7 +89,7 @@ def _pages(opened: Store, runs: int, store: Home) -> dict[str, Callable[[], Page
     pages: dict[str, Callable[[], Page]] = {
         "/": lambda: overview.overview_page(opened, known),
         "/runs": lambda: overview.runs_page(opened, {}),
-        "/check": lambda: check.check_page(opened, store, {}),
+        "/check": lambda: check.check_page(opened, {}),
         "/accuracy": lambda: accuracy.accuracy_page(opened, {}),
         "/history": lambda: history.all_series_page(opened, {}),
     }

@@ -27,6 +27,7 @@ from assay.core.records import TIMER_RESOLUTION, Case, Value, arguments
 from assay.core.sessions import (
     CountedByFramework,
     CountedByModel,
+    CountsExecuted,
     Generating,
     HasOutputs,
     HasProductDtypes,
@@ -314,9 +315,18 @@ def _counts(session: Session, job: Job) -> dict[str, Value]:
         facts["multiply_adds"] = round(counted / session.items)
     if isinstance(session, CountedByFramework) and not job.loops and (counted := session.macs()):
         facts["counted_multiply_adds"] = round(counted / session.items)
+        facts |= _executed(session, counted, facts.get("multiply_adds", job.multiply_adds))
     if isinstance(session, HasProductDtypes):
         facts["product_dtypes"] = session.product_dtypes()
     return facts
+
+
+def _executed(session: Session, counted: float, stated: Value) -> dict[str, Value]:
+    """Of the best known algorithms: the share of the counted work, of the stated work if any."""
+    if not isinstance(session, CountsExecuted):
+        return {}
+    work = float(stated) or counted / session.items
+    return {"executed_multiply_adds": round(work * session.executed_macs() / counted)}
 
 
 def _digests(session: Session, request: messages.Open) -> dict[str, Value]:

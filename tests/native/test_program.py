@@ -92,7 +92,7 @@ def test_a_program_runs_wherever_its_folder_was_moved(built, folder):
     "words, sentence",
     [
         (("-t", "train"), "-t is 'train', but has to be one of test, tune."),
-        (("--batch", "0"), "--batch is '0', but has to be a whole number, 1 or more."),
+        (("--batch", "0"), "--batch is '0', but has to be an integer, 1 or more."),
         (("-c", "confs.txt"), "-c is confs.txt, but there is no "),
         (("--kernels", "onednn"), "built without oneDNN"),
         (("--fast", "1"), "There is no option --fast"),

@@ -11,7 +11,6 @@ from assay.core.errors import StoreError, UsageError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query
 from assay.core.registry import open_store
-from assay.stores import _pg_connection as link
 from assay.stores import _pg_tables as tables
 from assay.stores.runs import lock_run
 from tests.postgres import PASSWORD, Cutter
@@ -45,23 +44,6 @@ def test_a_store_goes_on_after_the_server_ended_its_connection(postgres, databas
 
         assert store.count(Query()) == 1
         stored(store)
-        assert store.count(Query()) == 2
-
-
-def test_a_server_that_does_not_come_back_costs_no_result(postgres, database, monkeypatch):
-    monkeypatch.setattr(link, "_PAUSES", (0.0, 0.0))
-    with closing(open_store(database)) as store:
-        (made,) = stored(store)
-        nowhere = {"host": "127.0.0.1", "port": "1"}
-        store._link.where = store._link.where._replace(settings=nowhere)
-        postgres.cut()
-        with pytest.raises(StoreError, match="cannot be used") as caught:
-            store.append(result(made.run, 2))
-        folder = store.runs / made.run
-    assert str(folder) in caught.value.hint
-
-    with closing(open_store(database)) as store:
-        assert store.adopt(folder) == [made.id, f"{made.run}/002"]
         assert store.count(Query()) == 2
 
 

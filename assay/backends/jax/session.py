@@ -84,6 +84,9 @@ class JaxSession:
     def macs(self) -> float:
         return setup.macs(self._forward_jaxpr)
 
+    def executed_macs(self) -> float:
+        return setup.executed_macs(self._forward_jaxpr)
+
     def product_dtypes(self) -> str:
         return setup.product_dtypes(self._forward_jaxpr)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from assay.backends import data_parallel, options
 from assay.core.records import Case, Value
+from assay.stats.fast_algorithms import convolution_saving, product_saving
 
 # By default JAX uses TF32 for float32 products on a GPU; other precisions keep its default.
 _MATMUL = {"float32": "float32", "tf32": "tensorfloat32"}
@@ -44,6 +45,11 @@ def macs(traced: Any) -> float:
     return sum(product.multiply_adds for product in products(traced))
 
 
+def executed_macs(traced: Any) -> float:
+    """Of the best algorithm that is known for each."""
+    return sum(product.multiply_adds / product.saving for product in products(traced))
+
+
 def product_dtypes(traced: Any) -> str:
     """Dtypes of all inputs of products and convolutions of a forward pass."""
     dtypes = (product.dtypes for product in products(traced))
@@ -68,6 +74,7 @@ def facts() -> dict[str, Value]:
 class Product(NamedTuple):
     multiply_adds: float
     dtypes: frozenset[str]
+    saving: float  # counted by executed operations, at most
 
 
 def products(traced: Any) -> list[Product]:
@@ -83,7 +90,8 @@ def _products(jaxpr: Any, times: int) -> Iterator[Product]:
             floating = (
                 kind.name for kind in kinds if jax.numpy.issubdtype(kind, jax.numpy.floating)
             )
-            yield Product(times * _COUNTS[name](operation), frozenset(floating))
+            count = times * _COUNTS[name](operation)
+            yield Product(count, frozenset(floating), _saving(operation))
         for inner in _inner(operation):
             yield from _products(inner, times * operation.params.get("length", 1))
 
@@ -94,6 +102,18 @@ def _inner(operation: Any) -> Iterator[Any]:
             inner = getattr(part, "jaxpr", part)
             if hasattr(inner, "eqns"):
                 yield inner
+
+
+def _saving(operation: Any) -> float:
+    shapes = [part.aval.shape for part in operation.invars[:2]]
+    numbers = operation.params.get("dimension_numbers")
+    if operation.primitive.name == "conv_general_dilated":
+        out, into, *spatial = (shapes[1][axis] for axis in numbers.rhs_spec)
+        pixels = (shapes[0][axis] for axis in numbers.lhs_spec[2:])
+        return convolution_saving(spatial, (out, into, *pixels))
+    if operation.primitive.name == "dot_general":
+        return product_saving([size for shape in shapes for size in shape[-2:]])
+    return 1.0
 
 
 def _product(operation: Any) -> float:

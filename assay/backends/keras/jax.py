@@ -95,6 +95,9 @@ class KerasJaxSession(KerasSession):
     def macs(self) -> float:
         return setup.macs(self._forward_jaxpr)
 
+    def executed_macs(self) -> float:
+        return setup.executed_macs(self._forward_jaxpr)
+
     def multiply_adds(self) -> float:
         def call(*arguments: Any) -> Any:
             return self._call(*arguments)

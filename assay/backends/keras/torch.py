@@ -40,6 +40,9 @@ class KerasTorchSession(KerasSession):
     def macs(self) -> float:
         return self._look.macs
 
+    def executed_macs(self) -> float:
+        return self._look.executed
+
     def multiply_adds(self) -> float:
         with torch.no_grad():
             return multiply_adds(self._infer)

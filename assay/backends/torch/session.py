@@ -94,6 +94,9 @@ class TorchSession:
     def macs(self) -> float:
         return self._look.macs
 
+    def executed_macs(self) -> float:
+        return self._look.executed
+
     def product_dtypes(self) -> str:
         return self._look.product_dtypes
 

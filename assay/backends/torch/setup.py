@@ -14,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_c
 from assay.backends import options
 from assay.backends.torch import trees
 from assay.core.records import Case, Value
+from assay.stats.fast_algorithms import convolution_saving, product_saving
 
 
 def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:
@@ -85,6 +86,7 @@ class ForwardFacts(NamedTuple):
     sample: tuple[tuple[int, ...], Any]  # of the outputs
     dtype: torch.dtype  # of the outputs
     macs: float
+    executed: float  # multiply-adds of the best algorithm that is known for each product
     product_dtypes: str
 
 
@@ -100,22 +102,37 @@ def inspect_forward(forward: Callable[[], Any]) -> ForwardFacts:
         trees.sample_output(outputs),
         trees.dtype(outputs),
         counter.get_total_flops() / 2,
+        counter.get_total_flops() / 2 - products.saved,
         " ".join(sorted(products.dtypes)),
     )
 
 
 class _Products(TorchDispatchMode):  # type: ignore[misc]
-    """Records dtypes of every operation that torch's counter of FLOPs knows."""
+    """Records dtypes of every operation that torch's counter of FLOPs knows, and the multiply-adds
+    that known algorithms save."""
 
     def __init__(self) -> None:
         super().__init__()
         self.dtypes: set[str] = set()
+        self.saved = 0.0
 
     def __torch_dispatch__(self, function: Any, _: object, args: Any, kwargs: Any) -> Any:
+        kwargs = kwargs or {}
+        outputs = function(*args, **kwargs)
         if function.overloadpacket in flop_registry:
-            tensors = (part for part in args if isinstance(part, torch.Tensor))
+            tensors = [part for part in args if isinstance(part, torch.Tensor)]
             self.dtypes |= {name(part.dtype) for part in tensors if part.is_floating_point()}
-        return function(*args, **(kwargs or {}))
+            count = flop_registry[function.overloadpacket](*args, **kwargs, out_val=outputs) / 2
+            self.saved += count * (1 - 1 / _saving(function, tensors))
+        return outputs
+
+
+def _saving(function: Any, tensors: list[torch.Tensor]) -> float:
+    """By the sizes of a product's matrices, or of a convolution's kernel."""
+    if "convolution" in str(function):
+        kernel = tensors[1].shape
+        return convolution_saving(kernel[2:], (*kernel[:2], *tensors[0].shape[2:]))
+    return product_saving([size for tensor in tensors[-2:] for size in tensor.shape[-2:]])
 
 
 def name(dtype: object) -> str:

@@ -24,8 +24,11 @@ Examples:
   assay check --confirm --format junit > check.xml
   assay check --alert https://hooks.example.org/T0/B0 --alert 'cmd:notify-send assay'
 
-Leaves with 0 when nothing got worse, 5 when something did (with --confirm: and was confirmed), 6
-when --confirm could not decide.""",
+  assay check --accept CASE --why 'the new default is more accurate'
+
+A regression stays open until it is confirmed, refuted, accepted or gone. Exit status: 0 nothing got
+worse, 5 a regression (with --confirm: a confirmed one), 6 a suspect, or --confirm could not
+decide.""",
 )
 def command(
     keywords: Keywords,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from assay.commands.ab.api import ab
-from assay.commands.check.api import CheckedSeries
+from assay.commands.check.report import CheckedSeries
 from assay.core.contracts import Store
 from assay.core.errors import AssayError
 from assay.core.progress import ProgressCallback

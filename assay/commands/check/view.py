@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from assay.commands.check.api import CheckedSeries, CheckReport
+from assay.commands.check.report import CheckedSeries, CheckReport
 from assay.core.findings import Output, Table
 from assay.core.units import human, percent_change
 
@@ -57,7 +57,12 @@ def headline(report: CheckReport) -> str:
     if all(series.judgement == "not-comparable" for series in report.found):
         kind = "undecided" if report.named else "nothing to tell yet"
         return f"{kind}: nothing can be compared in {total}"
-    return f"fine: no regression in {total}"
+    settled = [
+        f"{_count(count, 'change')} {outcome}"
+        for outcome in ("accepted", "refuted")
+        if (count := sum(series.outcome == outcome for series in report.found))
+    ]
+    return f"{', '.join(settled) or 'fine'}: no regression in {total}"
 
 
 def alert_text(report: CheckReport) -> str:

@@ -186,7 +186,8 @@ def _run_parts(night: _PlanProgress, now: datetime, late: list[str]) -> PlanRun:
 def _send_alerts(night: PlanRun, targets: tuple[str, ...]) -> list[str]:
     from assay.commands.schedule.view import alert_text
 
-    if not targets or not (night.findings or night.status):
+    """Not for a check that is undecided: a suspect is often one bad night."""
+    if not targets or not (night.findings or night.status not in (0, 6)):
         return []
     return alerting.send_all(targets, alert_text(night), codec.encode(night))
 

@@ -79,7 +79,8 @@ def _print_run(method_run: MethodRun, debug: bool) -> None:
         options.print_message(
             f"{benched.method.name}: {benched.result.status}: {benched.result.reason}"
         )
-    options.print_message(*(f"note: {problem}" for problem in method_run.problems))
+    lines = [*method_run.problems, *method_run.notes]
+    options.print_message(*(f"note: {line}" for line in lines))
     printing.put(f"Benchmark execution for {benched.method.name} completed with summary:")
     printing.put_document(method_run.summary)
 

@@ -26,6 +26,7 @@ from assay.formats.perfzero.messages import BenchResult
 from assay.formats.perfzero.summary import Execution, env_vars, summary
 from assay.measure import git
 from assay.platforms.sinks import upload
+from assay.platforms.sinks.records import Upload
 
 SayCallback = Callable[[str], None]
 _ID = re.compile(r"[\w.+:@=-]{1,200}", re.ASCII)
@@ -55,6 +56,7 @@ class MethodRun(NamedTuple):
     summary: dict[str, Any]
     folder: Path
     problems: list[str]  # of hooks and uploads
+    notes: list[str]  # earlier uploads that failed again
     seconds: dict[str, float]
 
 
@@ -103,13 +105,15 @@ def execute(
         document = summary(benched, _execution(request, setup, folder.name, variables))
         _write(folder, benched, document)
         problems = [p for hook in request.hooks if (p := _call(hook, folder, request))]
-        problems += _upload(document, folder, request, store)
+        failed = _upload(document, folder, request, store)
+        problems += [attempt.line for attempt in failed if not attempt.earlier]
+        notes = [attempt.line for attempt in failed if attempt.earlier]
         seconds = {
             "class_initialization": benched.answer.initialization,
             "method_execution": benched.answer.execution,
             "log_upload": time.monotonic() - start,
         }
-        yield MethodRun(benched, document, folder, problems, seconds)
+        yield MethodRun(benched, document, folder, problems, notes, seconds)
 
 
 class _Outputs:
@@ -213,12 +217,12 @@ def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:
 
 def _upload(
     document: dict[str, Any], folder: Path, request: PerfZeroRequest, store: Home
-) -> list[str]:
+) -> list[Upload]:
     """Upload the summary; returns the failed uploads, which `assay upload --pending` retries."""
     if not (request.sinks.bigquery or request.sinks.objects):
         return []
     sent = upload.send_summary(document, folder, request.sinks, store)
-    return [attempt.line for attempt in sent.uploads if not attempt.arrived]
+    return [attempt for attempt in sent.uploads if not attempt.arrived]
 
 
 def _harness() -> dict[str, Any]:

@@ -55,6 +55,12 @@ def peaks_for(home: Path) -> dict[str, Value]:
     return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in _stored_peaks(home)}
 
 
+def fresh_peaks(seconds: float = 0.2) -> dict[str, Value]:
+    """Peaks as facts, measured now: each kernel for so many seconds, after some for the start."""
+    peaks = _peaks(seconds, {})
+    return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in peaks}
+
+
 def _stored_peaks(home: Path) -> tuple[Peak, ...]:
     try:
         checkup = codec.decode((home / FILE).read_bytes(), Checkup, str(home / FILE))

@@ -36,7 +36,7 @@ constexpr const char* usage =
     "  --repeat N           go over the images so many times; accuracy is of the last\n"
     "  --kernels K          auto, portable or onednn\n"
     "  --choose SECONDS     time for choosing kernels (0.5); 0 guesses\n"
-    "  --mean-of-batches    accuracy as the older programs told it: mean of whole batches\n"
+    "  --mean-of-batches    accuracy as older programs reported it: mean of full batches\n"
     "  --outputs FILE       also write the network's outputs, float32\n"
     "  --layers             tell where the time goes, layer by layer, instead\n"
     "  --json               tell results as JSON\n";
@@ -45,7 +45,7 @@ inline Size positive_integer(const std::string& flag, const std::string& text) {
     Size number = 0;
     const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
     if (end.ec != std::errc() || end.ptr != text.data() + text.size() || number < 1)
-        throw Error(flag + " is '" + text + "', but has to be a whole number, 1 or more.");
+        throw Error(flag + " is '" + text + "', but has to be an integer, 1 or more.");
     return number;
 }
 

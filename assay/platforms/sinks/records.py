@@ -28,6 +28,8 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
     sent: int = 0
     known: int = 0  # existing ones
     text: str = ""
+    id: str = ""  # in the outbox
+    earlier: bool = False  # of an earlier command, or only listed
 
     @property
     def line(self) -> str:
@@ -43,4 +45,5 @@ class Uploads(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> int:
-        return 0 if all(upload.arrived for upload in self.uploads) else 1
+        """1 if an upload of this command did not arrive."""
+        return 0 if all(upload.arrived or upload.earlier for upload in self.uploads) else 1

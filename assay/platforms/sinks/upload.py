@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
-from assay.core import codec, objects, settings
-from assay.core.corrupt import explain_write_errors
-from assay.core.errors import AssayError, StoreError, UsageError
-from assay.core.files import modified_time, user_path, write_atomic
+from assay.core import objects, outbox, settings
+from assay.core.contracts import SendingStore
+from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_path
 from assay.core.options import Flag, StoreUrl, accept_old_keywords
+from assay.core.outbox import PendingEntry
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import open_store
@@ -42,13 +43,16 @@ def upload(
     ] = "",
     sinks: Sinks = Sinks(),  # noqa: B008 (frozen)
     pending: Annotated[bool, Flag("Send what could not be sent before.")] = False,
+    list_pending: Annotated[bool, Flag("List what could not be sent, and why.")] = False,
+    forget: Annotated[str, Flag("Remove a pending upload without sending it.", "ID")] = "",
     store: StoreUrl = None,
     progress: Callable[[str], None] = ignore,
 ) -> Uploads:
     """Send stored results to the `sinks`, which can also be given by their fields.
 
-    Uploads are written to disk first and kept until they are complete; `pending` sends those that
-    failed earlier. Existing rows and objects are not sent again.
+    Uploads are written to the outbox first and kept there until they are complete; `pending` sends
+    those that failed earlier, and results that a store has not received. `list_pending` only lists
+    them, `forget` removes one. Existing rows and objects are not sent again.
 
     >>> sent = assay.upload("last", bigquery="my-project:benchmarks.results")
     >>> print(sent.status, [upload.text for upload in sent.uploads])
@@ -56,18 +60,22 @@ def upload(
     parts = Sinks(bigquery=bigquery, table=table, objects=objects, metrics=metrics, key=key)
     chosen = _merge_sinks(sinks, parts)
     check_sinks(chosen)
-    if bool(ids) == pending:
+    if bool(ids) + pending + list_pending + bool(forget) != 1:
         raise UsageError(
-            "Both ids and --pending were given." if ids else "No run was given to upload.",
+            "Runs, --pending, --list-pending and --forget: exactly one of them is needed.",
             hint="assay upload last --bigquery project:dataset.table, or assay upload --pending",
         )
-    if ids and not (chosen.bigquery or chosen.objects or chosen.metrics):
+    if list_pending:
+        return Uploads(uploads=tuple(_listed(entry) for entry in outbox.entries(store)))
+    if forget:
+        return Uploads(uploads=(_forgotten(outbox.forget(forget, store)),))
+    if pending:
+        return _send_all(chosen.key, store, progress)
+    if not (chosen.bigquery or chosen.objects or chosen.metrics):
         raise UsageError(
             "No place was given to upload to.", hint="--bigquery, --objects or --metrics"
         )
-    if ids:
-        enqueue(list(_make_uploads(ids, chosen, store)), store)
-    return _send_pending(chosen.key, store, progress)
+    return _send_new(list(_make_uploads(ids, chosen, store)), chosen.key, store, progress)
 
 
 def check_sinks(sinks: Sinks) -> None:
@@ -103,17 +111,14 @@ def after_run(run: str, home: Home = None) -> Uploads | None:
 
 def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: Home) -> Uploads:
     """Send a summary of PerfZero to its table, and the folder of files to `sinks.objects`."""
-    parcels = []
+    entries = []
     if sinks.bigquery:
         row = tables.perfzero_row(summary)
-        parcels.append(
-            PendingUpload(sink="bigquery", place=sinks.bigquery, table="perfzero", rows=[row])
-        )
+        entries.append(_entry("bigquery", sinks.bigquery, table="perfzero", rows=[row]))
     if sinks.objects:
         place = f"{objects.check_place(sinks.objects)}/{folder.name}"
-        parcels.append(PendingUpload(sink="objects", place=place, folder=str(folder)))
-    enqueue(parcels, home)
-    return _send_pending("", home, ignore)  # the caller has the key for its whole run
+        entries.append(_entry("objects", place, folder=str(folder)))
+    return _send_new(entries, "", home, ignore)  # the caller has the key for its whole run
 
 
 def _merge_sinks(sinks: Sinks, parts: Sinks) -> Sinks:
@@ -124,7 +129,7 @@ def _merge_sinks(sinks: Sinks, parts: Sinks) -> Sinks:
     )
 
 
-def _make_uploads(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[PendingUpload]:
+def _make_uploads(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[PendingEntry]:
     with closing(open_store(home)) as store:
         results = [r for r in store.results(Query(ids=ids)) if r.status != "interrupted"]
         readings = [stored_summary.read(store, result) for result in results]
@@ -138,113 +143,136 @@ def _make_uploads(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Pend
         )
     if sinks.bigquery:
         rows = [tables.get(sinks.table).row(reading) for reading in readings]
-        yield PendingUpload(sink="bigquery", place=sinks.bigquery, table=sinks.table, rows=rows)
+        yield _entry("bigquery", sinks.bigquery, table=sinks.table, rows=rows)
     if sinks.metrics:
         place = str(user_path(sinks.metrics).absolute())
-        yield PendingUpload(
-            sink="metrics", place=place, rows=[metrics.line(reading) for reading in readings]
-        )
+        yield _entry("metrics", place, rows=[metrics.line(reading) for reading in readings])
     if sinks.objects:
         place = objects.check_place(sinks.objects)
         for result, folder in zip(results, result_folders, strict=True):
-            yield PendingUpload(sink="objects", place=f"{place}/{result.id}", folder=str(folder))
+            yield _entry("objects", f"{place}/{result.id}", folder=str(folder))
 
 
-def _send_pending(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
-    """Send all pending uploads; failures do not stop the others."""
+def _entry(
+    sink: Any, place: str, table: str = "", rows: Any = (), folder: str = ""
+) -> PendingEntry:
+    key = tables.get(table).key if table else "id"
+    keys = [str(row.get(key, "")) for row in rows]
+    entry_id = outbox.make_id(sink, place, table, keys, folder)
+    return PendingEntry(
+        sink=sink, place=place, table=table, rows=list(rows), folder=folder, id=entry_id
+    )
+
+
+def _send_new(
+    new: Sequence[PendingEntry], key_url: str, home: Home, progress: Callable[[str], None]
+) -> Uploads:
+    """Send these and all earlier uploads; failures do not stop the others."""
+    outbox.enqueue(new, home)
+    return _send(key_url, home, progress, {entry.id for entry in new})
+
+
+def _send_all(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
+    """Send everything that is pending: results to their stores, then uploads."""
+    to_stores = _send_to_stores(home, progress)
+    uploads = _send(key_url, home, progress).uploads
+    return Uploads(uploads=(*to_stores, *uploads))
+
+
+def _send(
+    key_url: str, home: Home, progress: Callable[[str], None], new: set[str] | None = None
+) -> Uploads:
     uploads = []
-    with credentials.use_key(key_url), only_sender(home):
-        for parcel in pending_uploads(home):
-            progress(f"{parcel.sink} {parcel.place} …")
-            uploads.append(_send_one(parcel, home))
+    with credentials.use_key(key_url), outbox.only_sender(home), _quiet_libraries():
+        for entry in outbox.entries(home):
+            if entry.sink != "store":
+                progress(f"{entry.sink} {entry.place} …")
+                sent = _send_one(entry, home)
+                earlier = new is not None and entry.id not in new
+                uploads.append(msgspec.structs.replace(sent, id=entry.id[:8], earlier=earlier))
     return Uploads(uploads=tuple(uploads))
 
 
-def _send_one(parcel: PendingUpload, home: Home) -> Upload:
+@contextmanager
+def _quiet_libraries() -> Iterator[None]:
+    """Cloud libraries log a traceback for each failed request, although they raise it too."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
-        sent, known = deliver(parcel)
+        yield
+    finally:
+        logging.disable(before)
+
+
+def _send_one(entry: PendingEntry, home: Home) -> Upload:
+    if entry.sink == "unreadable":
+        return _failed(entry, entry.reason)
+    try:
+        sent, known = deliver(entry)
     except AssayError as error:
-        text = f"{error} It is kept to be sent later."
-        return Upload(sink=parcel.sink, place=parcel.place, arrived=False, text=text)
-    remove_sent(parcel, home)
-    what = "file" if parcel.sink == "objects" else "row"
+        if entry.expired:
+            outbox.remove(entry, home)
+            age = f"It expired after {outbox.EXPIRY_DAYS} days and is no longer pending."
+            return _failed(entry, f"{error} {age}")
+        outbox.note_failure(entry, str(error), home)
+        return _failed(entry, f"{error} It is kept to be sent later.")
+    outbox.remove(entry, home)
+    what = "file" if entry.sink == "objects" else "row"
     text = f"{sent} {what}{'' if sent == 1 else 's'} sent"
     if known:
         text += f", {known} {'was' if known == 1 else 'were'} there already"
     return Upload(
-        sink=parcel.sink, place=parcel.place, arrived=True, sent=sent, known=known, text=text
+        sink=entry.sink, place=entry.place, arrived=True, sent=sent, known=known, text=text
     )
 
 
-FOLDER = "outbox"  # below the home folder
+def _failed(entry: PendingEntry, text: str) -> Upload:
+    line = " ".join(text.split())
+    return Upload(sink=entry.sink, place=entry.place, arrived=False, text=line, id=entry.id[:8])
 
 
-class PendingUpload(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows or a folder for one sink."""
-
-    sink: Literal["bigquery", "objects", "metrics"]
-    place: str
-    table: str = ""
-    rows: list[dict[str, Any]] = []
-    folder: str = ""
-
-    @property
-    def name(self) -> str:
-        """Equal for equal uploads, so that duplicates are stored once."""
-        keys = [str(row.get(_key(self), "")) for row in self.rows]
-        text = codec.encode([self.sink, self.place, self.table, keys, self.folder])
-        return hashlib.sha256(text).hexdigest()[:24]
+def _listed(entry: PendingEntry) -> Upload:
+    since = datetime.fromtimestamp(entry.since).strftime("%Y-%m-%d %H:%M")
+    what = f"{entry.folder}, " if entry.sink == "store" else ""
+    listed = _failed(entry, f"{what}pending since {since}. {entry.reason}")
+    return msgspec.structs.replace(listed, earlier=True)
 
 
-def enqueue(parcels: Sequence[PendingUpload], home: Home) -> None:
-    """Write uploads to the outbox."""
-    for parcel in parcels:
-        path = _path(parcel, home)
-        with explain_write_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, codec.encode(parcel))
+def _forgotten(entry: PendingEntry) -> Upload:
+    kept = f"; the result stays in {entry.folder}" if entry.sink == "store" else ""
+    forgotten = _failed(entry, f"forgotten{kept}")
+    return msgspec.structs.replace(forgotten, earlier=True)
 
 
-@contextmanager
-def only_sender(home: Home) -> Iterator[None]:
-    """Lock the outbox, so that nothing is sent twice."""
-    folder = settings.home(home) / FOLDER
-    with explain_write_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def pending_uploads(home: Home) -> Iterator[PendingUpload]:
-    """Pending uploads, oldest first."""
-    folder = settings.home(home) / FOLDER
-    files = folder.glob("[!.]*.json")  # not those being written
-    for path in sorted(files, key=modified_time):
+def _send_to_stores(home: Home, progress: Callable[[str], None]) -> list[Upload]:
+    """Send results to the stores that have not received them. Opening such a store sends them."""
+    waiting = [entry for entry in outbox.entries(home) if entry.sink == "store"]
+    problems = {}
+    for place in dict.fromkeys(entry.place for entry in waiting):
+        progress(f"store {place} …")
+        folder = next(entry.folder for entry in waiting if entry.place == place)
+        own = Path(folder).is_relative_to(settings.runs(home))  # its URL may have a password
         try:
-            yield msgspec.json.decode(path.read_bytes(), type=PendingUpload)
-        except FileNotFoundError:  # it was sent meanwhile
-            continue
-        except msgspec.DecodeError:
-            raise StoreError(f"{path} is not a pending upload.", hint="Move it away.") from None
+            with closing(open_store(home if own else place)) as store:
+                if isinstance(store, SendingStore):
+                    store.send_pending(rejected=True)
+        except AssayError as error:
+            problems[place] = str(error)
+    left = {entry.id: entry for entry in outbox.entries(home)}
+    return [
+        _failed(left[entry.id], left[entry.id].reason or problems.get(entry.place, "not sent"))
+        if entry.id in left
+        else Upload(
+            sink="store", place=entry.place, arrived=True, sent=1, text=f"{entry.folder} sent"
+        )
+        for entry in waiting
+    ]
 
 
-def remove_sent(parcel: PendingUpload, home: Home) -> None:
-    _path(parcel, home).unlink(missing_ok=True)
-
-
-def deliver(parcel: PendingUpload) -> DeliveryCount:
+def deliver(entry: PendingEntry) -> DeliveryCount:
     """Send an upload. Raises AssayError if it fails; it stays in the outbox."""
-    if parcel.sink == "bigquery":
-        return bigquery.deliver(bigquery.parse(parcel.place), tables.get(parcel.table), parcel.rows)
-    if parcel.sink == "metrics":
-        return metrics.append(Path(parcel.place), parcel.rows)
-    return DeliveryCount(objects.put_folder(Path(parcel.folder), parcel.place))
-
-
-def _key(parcel: PendingUpload) -> str:
-    return tables.get(parcel.table).key if parcel.table else "id"
-
-
-def _path(parcel: PendingUpload, home: Home) -> Path:
-    return settings.home(home) / FOLDER / f"{parcel.name}.json"
+    if entry.sink == "bigquery":
+        return bigquery.deliver(bigquery.parse(entry.place), tables.get(entry.table), entry.rows)
+    if entry.sink == "metrics":
+        return metrics.append(Path(entry.place), entry.rows)
+    return DeliveryCount(objects.put_folder(Path(entry.folder), entry.place))

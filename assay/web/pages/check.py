@@ -5,14 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from assay.commands.check import view
-from assay.commands.check.api import CheckReport, check, status
+from assay.commands.check.api import CheckReport, read_report, status
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
-from assay.core.settings import Home
 from assay.web.page import Choice, Form, Grid, Page, Section, table_grid
+from assay.web.pages.findings import MAX_CHECKED
 
-MAX_SERIES = 300  # series that one page looks at; each takes some milliseconds
 FIELDS = {
     "since": "baseline (label:…, tag:…, commit:…, date:…; empty: the last stable stretch)",
     "fail_on": "fail on, such as step_time:3%",
@@ -21,7 +20,7 @@ FIELDS = {
 }
 
 
-def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
+def check_page(store: Store, params: dict[str, str]) -> Page:
     form = Form(
         action="/check",
         fields=tuple(
@@ -31,7 +30,7 @@ def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
     )
     query = Query(workload=params.get("workload", ""), machine=params.get("machine", ""))
     count = len({series.series.id for series in store.series(query)})
-    if count > MAX_SERIES:
+    if count > MAX_CHECKED:
         return _refusal_page(
             UsageError(
                 f"{count} series are too many for one page.",
@@ -40,11 +39,11 @@ def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
             form,
         )
     try:
-        report = check(
+        report = read_report(
+            store,
             since=params.get("since", ""),
             fail_on=[params["fail_on"]] if params.get("fail_on") else (),
             query=query,
-            store=home,
         )
     except UsageError as error:
         return _refusal_page(error, form)
@@ -54,13 +53,14 @@ def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
         mood="good" if status(report) == 0 else "bad",
         command=_command(params),
         document=msgspec.to_builtins(report),
-        sections=(_section(report),),
+        sections=(gate_section("Every series", report, everything=True),),
         form=form,
     )
 
 
-def _section(report: CheckReport) -> Section:
-    table = view.check_table(report, everything=True)
+def gate_section(title: str, report: CheckReport, everything: bool) -> Section:
+    """Every series, or those that are not fine."""
+    table = view.check_table(report, everything)
     series = {(finding.key, finding.metric): finding.series for finding in report.found}
     rows = tuple(
         (
@@ -72,7 +72,7 @@ def _section(report: CheckReport) -> Section:
         for row in table_grid(table).rows
     )
     shown = Grid(columns=table.columns, rows=rows, numeric=table.numeric)
-    return Section(title="Every series", grid=shown, notes=table.notes)
+    return Section(title=title, grid=shown, notes=table.notes)
 
 
 def _command(params: dict[str, str]) -> str:

@@ -8,8 +8,11 @@ from contextlib import closing
 
 import msgspec
 
+from assay.commands.check.api import read_report
+from assay.commands.check.report import CheckReport
 from assay.commands.history.api import match_series
 from assay.core.contracts import Store
+from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.series import StoredSeries
@@ -19,6 +22,7 @@ from assay.stats.gate import Threshold
 from assay.web.page import Cell
 
 MAX_POINTS = 100  # newest points of a series that are looked at: four times quicker than 200
+MAX_CHECKED = 300  # series that a page checks; each takes some milliseconds
 MAX_AGE = 30  # a shift further back than so many points is no news
 PAUSE = 0.03  # seconds between looks behind a page: pages come first
 MAX_ANALYSED = (
@@ -60,6 +64,7 @@ class Findings:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self.waiting = 0  # series with new points, not looked at yet
+        self._checked: tuple[object, CheckReport | None] = (None, None)
 
     def update(self, store: Store, most: int = MAX_ANALYSED) -> list[Finding]:
         """All findings; at most `most` series with new points are analysed."""
@@ -73,6 +78,15 @@ class Findings:
         findings = [f for key, (_, f) in list(self._known.items()) if f and key in current]
         newest = sorted(findings, key=lambda finding: finding.since, reverse=True)
         return sorted(newest, key=lambda finding: not finding.worse)
+
+    def check(self, store: Store) -> CheckReport | None:
+        """The gate over all series, cached until a series has a new point; None if they are too
+        many for a page, or if no series can be checked."""
+        every = store.series(Query())
+        state = sorted((each.series.id, each.metric, each.last) for each in every)
+        if state != self._checked[0]:
+            self._checked = (state, _check(store, len({each.series.id for each in every})))
+        return self._checked[1]
 
     def start_thread(self) -> None:
         """Analyse the rest in a thread, unless one is running."""
@@ -89,6 +103,15 @@ class Findings:
 
     def _last_point(self, key: tuple[str, str]) -> str:
         return self._known.get(key, ("", None))[0]
+
+
+def _check(store: Store, series: int) -> CheckReport | None:
+    if series > MAX_CHECKED:
+        return None
+    try:
+        return read_report(store)
+    except UsageError:
+        return None
 
 
 def _finding(store: Store, series: StoredSeries) -> Finding | None:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from assay.commands.check import view
+from assay.commands.check.report import CheckReport, status
 from assay.core.contracts import Store
 from assay.core.records import SCHEMA, Query
 from assay.core.series import Entry
 from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section
+from assay.web.pages.check import gate_section
 from assay.web.pages.findings import Finding, Findings
 
 NEWEST, MAX_RUNS = 2_000, 50  # results that the first page is about, and runs of one page
@@ -26,11 +29,13 @@ def overview_page(store: Store, known: Findings) -> Page:
     known.start_thread()
     slower = [finding for finding in findings if finding.worse]
     failed = [entry for entry in entries if entry.status not in {"ok", "skipped"}][::-1]
-    lead = _lead(slower, findings, known.waiting)
+    checked = known.check(store)
+    flagged = checked if checked and status(checked) else None
+    lead = _lead(slower, findings, known.waiting, flagged)
     return Page(
         title="Overview",
         lead=lead,
-        mood="bad" if slower else "good",
+        mood="bad" if slower or flagged else "good",
         command="assay check",
         document={
             "schema": SCHEMA,
@@ -42,6 +47,7 @@ def overview_page(store: Store, known: Findings) -> Page:
             "machines": dict(Counter(entry.machine for entry in entries)),
         },
         sections=(
+            *([gate_section("Regressions and suspects", flagged, False)] if flagged else []),
             *([_changes(findings)] if findings else []),
             Section(title="Latest runs", grid=runs_grid(entries, 12), links=(_all_runs(),)),
             Section(title="What failed lately", grid=_failures(failed[:12])),
@@ -139,7 +145,15 @@ def _machines(entries: Sequence[Entry]) -> Section:
     return Section(title="Machines", grid=grid)
 
 
-def _lead(slower: Sequence[Finding], findings: Sequence[Finding], waiting: int) -> str:
+def _lead(
+    slower: Sequence[Finding],
+    findings: Sequence[Finding],
+    waiting: int,
+    flagged: CheckReport | None,
+) -> str:
+    if flagged:
+        gate = view.headline(flagged)
+        return f"{gate[0].upper()}{gate[1:]}."
     what = "series has" if len(slower) == 1 else "series have"
     words = f"{len(slower)} {what} become slower" if slower else "Nothing has become slower"
     words += "; what else changed is below" if findings and not slower else ""

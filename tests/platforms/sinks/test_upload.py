@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 
 import assay
-from assay.core import settings
+from assay.core import outbox, settings
 from assay.core.errors import UsageError
-from assay.platforms.sinks import bigquery, upload
+from assay.platforms.sinks import bigquery
 from tests.kept_runs import CASE, OTHER
 from tests.platforms.services import Tables, serving
 
@@ -52,7 +52,7 @@ def test_a_run_goes_to_every_sink_and_a_second_time_nowhere(keep, home, tmp_path
     assert {"Name": "step_time", "Unit": "Seconds"} in described["Metrics"]
     assert lines[0]["step_time"] == pytest.approx(0.01, rel=0.02)
     assert described["Dimensions"] == [["case", "host"]]
-    assert list(upload.pending_uploads(home)) == []
+    assert list(outbox.entries(home)) == []
 
 
 @pytest.mark.real("google.cloud.bigquery")
@@ -91,24 +91,24 @@ def test_two_processes_that_send_at_once_send_once(keep, home, tmp_path):
         _forked(lambda: os.read(begin, 1) and assay.upload(*runs, metrics=str(sent), store=home))
         for _ in range(2)
     ]
-    with upload.only_sender(home):
+    with outbox.only_sender(home):
         os.write(ready, b"go")
-        _until(lambda: len(list(upload.pending_uploads(home))) == 1)
+        _until(lambda: len(list(outbox.entries(home))) == 1)
         assert not sent.exists()  # both wait for us
     ended = [os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in senders]
 
     assert ended == [0, 0]
     assert len(sent.read_text().splitlines()) == 3
-    assert list(upload.pending_uploads(home)) == []
+    assert list(outbox.entries(home)) == []
 
 
 def test_a_parcel_that_is_being_written_is_not_waiting_yet(home):
-    folder = settings.home(home) / upload.FOLDER
+    folder = settings.home(home) / outbox.FOLDER
     folder.mkdir(parents=True)
     (folder / ".330-half.json").write_bytes(b'{"na')
     (folder / "gone.json").symlink_to("arrived.json")  # listed, but no longer there when it is read
 
-    assert list(upload.pending_uploads(home)) == []
+    assert list(outbox.entries(home)) == []
 
 
 def _forked(work: Callable[[], object]) -> int:
@@ -154,13 +154,13 @@ def test_what_is_wrong_is_refused_before_anything_is_sent(keep, home, given, sen
 
     with pytest.raises(UsageError, match=sentence):
         assay.upload(run, store=home, **given)
-    assert list(upload.pending_uploads(home)) == []
+    assert list(outbox.entries(home)) == []
 
 
 def test_no_run_and_wrong_settings_are_said(keep, home):
     from assay.platforms.sinks.upload import sinks_from_settings
 
-    with pytest.raises(UsageError, match="No run was given"):
+    with pytest.raises(UsageError, match="exactly one of them"):
         assay.upload(metrics="x", store=home)
     keep((CASE, 0.01, "ok"))
     (home / "sinks.toml").write_text("bigqery = 'x'\n")
