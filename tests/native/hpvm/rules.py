@@ -9,10 +9,13 @@ mean of its neighbours, or at a border a copy of its only one. Bias and activati
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 
 from assay.native import reference
+from assay.native.graph import Array, Graph
 from assay.native.knobs.table import KNOBS
 from assay.native.ops import ConvOp
 
@@ -72,7 +75,7 @@ def convolution(image, op, weight, bias, knob, half=False):
     return result.numpy()
 
 
-def outputs(graph, knobs, images, half=False):
+def outputs(graph: Graph, knobs: Mapping[str, int], images: Array, half: bool = False) -> Array:
     """Outputs of a captured graph whose convolutions have these knobs, by their nodes' names."""
     values = {graph.inputs[0].name: images}
     for node in graph.nodes:
