@@ -42,13 +42,19 @@ check: lint  ## lint, layers, docs and changelog: under a minute, and only small
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
 
+recording: $(VENV)/.run  ## the terminal recording of the README, from a real run
+	$(BIN)/python docs/record.py
+
+screenshots: $(VENV)/.test  ## the screenshots of README and docs, from real runs
+	$(BIN)/python docs/screenshots.py
+
 site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that leads nowhere fails
 	$(BIN)/mkdocs build --quiet
 
 dist: $(VENV)/.dist  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
-	$(PINNED) $(BIN)/python -m build --outdir dist .
-	$(PINNED) $(BIN)/python -m build --wheel --outdir dist/foreign foreign/hpvm
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist/foreign foreign/hpvm
 	$(BIN)/python tools/try_dist.py dist
 
 # An environment that `uv run` has created has no pip.
@@ -68,8 +74,8 @@ $(VENV)/.check: pyproject.toml constraints.txt Makefile | $(BIN)/pip
 	$(BIN)/python -m compileall -q assay
 	touch $@
 
-$(VENV)/.dist: constraints.txt Makefile | $(BIN)/pip
-	$(INSTALL) build
+$(VENV)/.dist: tools/build_requirements.txt Makefile | $(BIN)/pip
+	$(BIN)/pip install --quiet --require-hashes -r tools/build_requirements.txt
 	touch $@
 
 # Tests whose program is missing are skipped, and a report at the end says so; in CI they fail.
@@ -80,4 +86,4 @@ $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh 
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run $(VENV)/.check
 
-.PHONY: help run test-fast test long lint check docs site dist
+.PHONY: help run test-fast test long lint check docs recording screenshots site dist

@@ -1,7 +1,7 @@
 """How often does the detector err, what does it find, and how do others fare on the same series?
 
     python benchmarks/changepoints.py rates [SERIES [PROCESSES]]    no change; steps of 1 to 3 sigma
-    python benchmarks/changepoints.py nights [NIGHTS [SERIES [PROCESSES]]]
+    python benchmarks/changepoints.py nights WHAT …      the gate night by night, see nights.py
     python benchmarks/changepoints.py speed              the 10,000th point, a history of 10,000
     python benchmarks/changepoints.py peers FOLDER [SERIES [PEER]]
 
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.series import Point
-from assay.stats import gate, shift_search, trend
+from assay.stats import shift_search, trend
 
 Array = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Array]
@@ -115,26 +115,11 @@ def _cost(noise: Array, phi: float) -> Array:
     return found
 
 
-def nights(count: int = 1000, series: int = 200, processes: int = 1) -> None:
-    """Every series without a change, of four kinds of noise; each night has one point more."""
-    rng = np.random.default_rng(20)
-    length = gate.WINDOW + count
-    values = np.concatenate([kind(rng, series // 4, length) for kind in NOISES.values()])
-    with ProcessPoolExecutor(processes) as pool:
-        p_values = list(pool.map(nights_of, values))
-    rung = sum(any(gate.alarming(night, 0.01)) for night in zip(*p_values, strict=True))
-    print(f"{count} nights, {series} series: {rung} with an alarm", flush=True)
+def nights(*words: int | str) -> None:
+    """The gate, night by night: see nights.py."""
+    from nights import main
 
-
-def nights_of(row: Array) -> list[float]:
-    """One series' p-value of each night."""
-    return [night_p(row[at : at + gate.WINDOW]) for at in range(len(row) - gate.WINDOW)]
-
-
-def night_p(window: Array) -> float:
-    points = [Point("", "", "", "", value, np.nan, np.nan) for value in (window + 100).tolist()]
-    judged = gate.since_stable(points)
-    return judged.p if judged else 1.0
+    main(*words)
 
 
 def speed() -> None:

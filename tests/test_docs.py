@@ -30,6 +30,7 @@ USES = {
     "net.py": "assay.run('./net.py:Net@torch', procedure=TINY)",
     "nets.py": "assay.run('./nets.py:MyNet@keras-jax', './nets.py:MyNet@torch', procedure=TINY)",
     "add.py": "assay.run('./add.py:add', procedure=TINY)",
+    "sorting.py": "assay.run('./sorting.py:sort_numbers', procedure=TINY)",
     "digits.py": "assay.evaluate('./digits.py:Digits@torch', first=50)",
     "my_pkg/bench.py": "assay.bench('my_pkg.bench.Matmul.benchmark_small')",
 }

@@ -71,6 +71,29 @@ def test_pip_and_uv_have_the_same_pins():
 
 
 @pytest.mark.real("packaging")
+def test_what_builds_the_distributions_is_pinned_with_hashes():
+    pins = script("pin_versions")
+    versions = pins.pins((ROOT / "constraints.txt").read_text())
+    text = (ROOT / "tools" / "build_requirements.txt").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+
+    assert pins.pins(text) == {name: versions[name] for name in pins.BUILD | pins.FRONTEND}
+    assert all(re.fullmatch(r"\S+==\S+ --hash=sha256:[0-9a-f]{64}", line) for line in lines)
+    assert "--require-hashes -r tools/build_requirements.txt" in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.real("yaml")
+@pytest.mark.parametrize("name", ["test", "release"])
+def test_actions_are_pinned_by_commit_and_may_only_read(name):
+    document = workflow(name)
+    steps = [step for job in document["jobs"].values() for step in job.get("steps", ())]
+    actions = [step["uses"] for step in steps if "uses" in step]
+
+    assert document["permissions"] == {"contents": "read"}
+    assert actions and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in actions)
+
+
+@pytest.mark.real("packaging")
 def test_every_dependency_is_pinned():
     pins = script("pin_versions")
     versions = pins.pins((ROOT / "constraints.txt").read_text())

@@ -8,7 +8,10 @@ such as those of torch's build with CUDA. The constraints of uv in pyproject.tom
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,19 +24,41 @@ HEAD = """\
 # Version of every package that the extras install, also of those that others need: used by make,
 # CI and uvx. Written by tools/pin_versions.py. torch is pinned to its build without CUDA.
 """
-BUILD = {"hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"}
+BUILD = {"hatchling", "packaging", "pathspec", "pluggy", "tomlkit", "trove-classifiers"}
+FRONTEND = {"build", "pyproject-hooks"}
+BUILD_HEAD = """\
+# What builds the distributions, with hashes that pip checks: `pip install --require-hashes`.
+# Written by tools/pin_versions.py. An editable install, as in `make test`, cannot have hashes.
+"""
 BEGIN, END = "# begin of pins\n", "# end of pins\n"  # of pyproject.toml
 
 
 def main() -> None:
     file = ROOT / "constraints.txt"
     file.write_text(constraints({**pins(file.read_text()), **reachable(requirements(ROOT))}))
+    build = ROOT / "tools" / "build_requirements.txt"
+    build.write_text(build_requirements(pins(file.read_text())))
     project = ROOT / "pyproject.toml"
     project.write_text(with_uv_settings(project.read_text(), pins(file.read_text())))
 
 
 def constraints(versions: dict[str, str]) -> str:
     return HEAD + "".join(f"{name}=={version}\n" for name, version in sorted(versions.items()))
+
+
+def build_requirements(versions: dict[str, str]) -> str:
+    """What builds the distributions, with the hashes of its wheels, which pip downloads."""
+    lines = [f"{name}=={versions[name]}" for name in sorted(BUILD | FRONTEND)]
+    words = ["install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet", "--report", "-"]
+    report = json.loads(subprocess.check_output([sys.executable, "-m", "pip", *words, *lines]))
+    hashes = {
+        canonicalize_name(entry["metadata"]["name"]): entry["download_info"]["archive_info"]
+        for entry in report["install"]
+    }
+    return BUILD_HEAD + "".join(
+        f"{line} --hash=sha256:{hashes[line.partition('==')[0]]['hashes']['sha256']}\n"
+        for line in lines
+    )
 
 
 def with_uv_settings(project: str, versions: dict[str, str]) -> str:

@@ -275,11 +275,13 @@ def _help_of(error: click.ClickException) -> str:
 
 
 def _print_error(*lines: str) -> None:
+    from assay.reporting.colors import color_verdicts, has_color
     from assay.reporting.terminal import plain, short
 
     with contextlib.suppress(OSError):  # the terminal may be gone
         for line in filter(None, lines):
-            click.echo(short(plain(line)), err=True)
+            text = short(plain(line))
+            click.echo(color_verdicts(text) if has_color(sys.stderr) else text, err=True)
 
 
 # word → what to type after `assay`

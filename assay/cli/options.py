@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.core.errors import UsageError
+from assay.reporting.colors import color_verdicts, has_color
 from assay.reporting.terminal import plain
 
 if TYPE_CHECKING:
@@ -86,8 +88,11 @@ def axes(pairs: Mapping[str, str]) -> dict[str, list[str]]:
 def print_message(*lines: str) -> None:
     """Print to standard error, which has everything that is not a result."""
     for line in lines:
-        click.echo(plain(line), err=True)
+        click.echo(
+            plain(line) if not has_color(sys.stderr) else color_verdicts(plain(line)), err=True
+        )
 
 
 def is_terminal() -> bool:
-    return sys.stderr.isatty()
+    """Whether standard error is a terminal on which a line can be overwritten."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -8,6 +8,7 @@ import click
 
 from assay.core import codec
 from assay.core.findings import Output, Table
+from assay.reporting.colors import color_verdicts, has_color
 from assay.reporting.output import render
 from assay.reporting.terminal import plain
 
@@ -16,9 +17,17 @@ READABLE = 120  # columns of a text that is piped into a pager or a file
 
 def show(output: Output, form: str, in_file: int = 0) -> None:
     """`in_file`: columns of text where the output is no terminal; 0: as many as it takes."""
-    text = render(output, form, _terminal_width() or in_file)
+    text = render(output, form, terminal_width() or in_file)
+    if form == "text" and has_color(sys.stdout):
+        text = color_verdicts(text)
     if text:  # CSV has no way to spell a control character: only a file gets it as it is
         click.echo(plain(text) if form == "csv" and sys.stdout.isatty() else text)
+
+
+def put_verdict(line: str) -> None:
+    """Print the line that a run begins with, if it has one."""
+    if line:
+        show(Output(page=line), "text")
 
 
 def put(*lines: str) -> None:
@@ -41,7 +50,7 @@ def show_table(table: Table, form: str, in_file: int = 0) -> None:
     show(Output(tables=(table,)), form, in_file)
 
 
-def _terminal_width() -> int:
+def terminal_width() -> int:
     """Columns of the terminal; 0 for a file, which has no limit."""
     if not sys.stdout.isatty():
         return 0

@@ -9,7 +9,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.progress import write_over
+from assay.cli.progress import OverwrittenLine
 from assay.core import settings
 from assay.core.findings import Table
 from assay.core.options import Argument, Format, StoreUrl, accept_old_keywords
@@ -96,11 +96,12 @@ class _Line:
 
     def __init__(self) -> None:
         self._file = ""
+        self._line = OverwrittenLine()
 
     def __call__(self, file: str, done: int, total: int | None) -> None:
         if options.is_terminal():
             share = f" of {human(total, 'B')}, {done / total:.0%}" if total else ""
-            write_over(f"\r\033[K{plain(file)}  {human(done, 'B')}{share}")
+            self._line.show(f"{plain(file)}  {human(done, 'B')}{share}")
         elif file != self._file:
             options.print_message(f"fetching {file} …")
         self._file = file

@@ -32,7 +32,7 @@ def explain(
     after: Annotated[str, Argument(complete="runs")],
     store: StoreUrl = None,
 ) -> Explanation:
-    """Compare two stored results: RUN/NNN, or a run of one result.
+    """Compare two stored results: RUN/001, or a run of one result.
 
     >>> for cause in assay.explain("k3fq", "last").changed[:3]:
     ...     print(cause.kind, cause.what, cause.before, cause.after, cause.why, cause.proof)
@@ -163,7 +163,7 @@ def _metrics_table(explanation: Explanation) -> Table:
                 human(row.before, row.unit),
                 human(row.after, row.unit),
                 percent_change(row.ratio),
-                "differs" if row.apart else "within the intervals",
+                "differs" if row.apart else "intervals overlap",
             )
             for row in shown
         ),

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
-from assay.cli.progress import write_over
+from assay.cli.progress import OverwrittenLine
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.files import write_user_file
@@ -122,7 +122,7 @@ def command(
 ) -> int:
     """Write results as a file that another tool reads.
 
-    ID is RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`.
+    ID is RUN, RUN/001, a unique beginning or ending of RUN, or `last`.
     """
     query = Query(
         workload=workload,
@@ -140,7 +140,7 @@ def command(
         )
     if is_binary(file_format(kind)) and not output:
         raise UsageError(f"A file of {kind} cannot be printed.", hint=f"-o results.{kind}")
-    data = export(*ids, **keywords, query=query, progress=_print_progress)
+    data = export(*ids, **keywords, query=query, progress=_Progress())
     if output:
         options.print_message(f"written to {output}")
     else:
@@ -148,14 +148,21 @@ def command(
     return 0
 
 
-def _print_progress(done: int, count: int) -> None:
+class _Progress:
     """A progress line, updated in place on a terminal; else one per thousand results."""
-    if options.is_terminal():
-        if done == count or done % max(1, count // 100) == 0:
-            end = "\r\033[K" if done == count else f"\r\033[K{done} of {count} results"
-            write_over(end)
-    elif done and done % 1000 == 0 and done < count:
-        options.print_message(f"{done} of {count} results")
+
+    def __init__(self) -> None:
+        self._line = OverwrittenLine()
+
+    def __call__(self, done: int, count: int) -> None:
+        text = f"{done} of {count} results"
+        if done == count:
+            self._line.clear()
+        elif options.is_terminal():
+            if done % max(1, count // 100) == 0:
+                self._line.show(text)
+        elif done and done % 1000 == 0:
+            options.print_message(text)
 
 
 def _format_choices(ids: tuple[str, ...], every: bool, query: Query) -> dict[str, bool]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Annotated
 
 from assay.cli import options, printing
 from assay.cli.command import click_command
 from assay.cli.main import load
-from assay.commands.list.api import run_headline
+from assay.commands.list.api import numbers_text, run_headline
 from assay.core.errors import UsageError
+from assay.core.findings import SummarizedResult
 from assay.core.options import Argument, Columns, Flag, Format, StoreUrl
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.reporting.results import output
+from assay.reporting.timings import winner_text
 from assay.stats.fairness.checks import fairness
 from assay.stores import read
 
@@ -46,7 +49,7 @@ def command(
 ) -> int:
     """Show runs or single results. A single result is shown in full detail.
 
-    ID is RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`. A comparison, race or study
+    ID is RUN, RUN/001, a unique beginning or ending of RUN, or `last`. A comparison, race or study
     is shown as it was when it ended.
     """
     if len(ids) == 1 and "/" not in ids[0] and not (results or raw or columns):
@@ -54,9 +57,6 @@ def command(
         if verb in VERDICT_COMMANDS:
             load(verb).show(ids[0], store, format)
             return 0
-        if verb == "tune" and format == "text":
-            with closing(open_store(store)) as opened:
-                printing.put(run_headline(opened, opened.find_run(ids[0])))
     readings = read.read_results(
         Query(ids=ids), store=store, say=lambda line: options.print_message(line)
     )
@@ -66,5 +66,16 @@ def command(
             hint=read.resume_hint(ids[0].partition("/")[0], store),
         )
     mismatches = fairness(reading.result for reading in readings)
-    printing.show(output(readings, mismatches, columns, detailed=True, raw=raw), format)
+    shown = output(readings, mismatches, columns, detailed=True, raw=raw)
+    if format == "text" and len({reading.result.run for reading in readings}) == 1:
+        printing.put_verdict(_verdict(readings, store))
+    printing.show(shown, format)
     return 0
+
+
+def _verdict(readings: Sequence[SummarizedResult], store: StoreUrl) -> str:
+    """Of the run: what it decided, the fastest of its cases, or its main metric."""
+    with closing(open_store(store)) as opened:
+        decided = run_headline(opened, readings[0].result.run)
+    failed = sum(reading.result.status not in {"ok", "skipped"} for reading in readings)
+    return decided or winner_text(readings) or numbers_text(readings, failed)

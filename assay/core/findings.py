@@ -80,6 +80,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """Output of a command: tables for people, the rest for programs."""
 
     tables: tuple[Table, ...] = ()
+    header: str = ""  # text for a terminal, above the tables
     page: str = ""  # text for a terminal, in place of the tables
     document: Any = None  # for JSON; None: the rows of the values or tables
     values: Table | None = None  # plain numbers in SI units; None: the tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import msgspec
@@ -13,6 +14,40 @@ from assay.core.findings import SummarizedResult
 from assay.core.records import Result
 
 MAX_BYTES = 64 * 2**20  # of a file to import: parsing takes ten times as much memory
+MAX_DIGITS = 18  # of an integer, with its sign: fits in 64 bits
+
+
+class NumberTooLargeError(ValueError):
+    """An integer that is no float."""
+
+
+def parse_json(text: str) -> Any:
+    """JSON with nan and infinity. Raises ValueError or RecursionError.
+
+    An integer beyond 64 bits becomes a float, and a lone surrogate U+FFFD: no record can hold them.
+    """
+    import json  # msgspec has no nan; imported late for start-up time
+
+    document = json.loads(text, parse_int=_integer)
+    return _without_surrogates(document) if "\\ud" in text.lower() else document
+
+
+def _integer(digits: str) -> int | float:
+    if len(digits) <= MAX_DIGITS:
+        return int(digits)
+    if (value := float(digits)) in (inf, -inf):
+        raise NumberTooLargeError(f"has an integer of {len(digits)} digits, which is too large")
+    return value
+
+
+def _without_surrogates(node: Any) -> Any:
+    if isinstance(node, str):
+        return node.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(node, list):
+        return [_without_surrogates(item) for item in node]
+    if isinstance(node, dict):
+        return {_without_surrogates(k): _without_surrogates(v) for k, v in node.items()}
+    return node
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -28,10 +63,10 @@ class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def json(self) -> Any:
         """The JSON document with nan and infinity, or None if it is not JSON."""
-        import json  # msgspec has no nan; imported late for start-up time
-
         try:
-            return json.loads(self.text)
+            return parse_json(self.text)
+        except NumberTooLargeError as error:
+            raise self.wrong(str(error)) from None
         except (ValueError, RecursionError):
             return None
 

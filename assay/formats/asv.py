@@ -17,6 +17,7 @@ from assay.formats import common
 
 KIND = "asv"
 NEWEST = 2
+MAX_CASES = 100_000  # combinations of the parameters of a benchmark
 COLUMNS = [
     "result",
     "params",
@@ -50,8 +51,8 @@ def read(content: Content) -> Sequence[Result]:
     document = content.json
     common.check_version(content, document.get("version"), NEWEST, "asv's result file")
     columns = document["result_columns"]
-    if not isinstance(columns, list):
-        raise content.wrong("has result_columns that is no list")
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise content.wrong("has result_columns that is no list of names")
     results = common.table(content, document["results"], "results")
     if not results:
         raise content.wrong("has no results", hint="There is nothing to import in it.")
@@ -111,11 +112,13 @@ def _fields(content: Content, columns: Sequence[str], row: object) -> dict[str, 
 def _benchmark(
     content: Content, name: str, fields: dict[str, Any], environment: Environment
 ) -> Iterator[Result]:
-    axes = fields.get("params") or []
+    axes = common.values(content, fields.get("params"), "params")
     if not all(isinstance(axis, list) for axis in axes):
         raise content.wrong(f"has params of {common.plain(name)} that are no lists")
+    if (cases := math.prod(map(len, axes))) > MAX_CASES:
+        raise content.wrong(f"has {cases} combinations of params, more than {MAX_CASES}")
     for index, chosen in enumerate(itertools.product(*axes)):
-        yield _result(content, name, fields, environment, (index, tuple(map(str, chosen))))
+        yield _result(content, name, fields, environment, (index, tuple(map(common.plain, chosen))))
 
 
 def _result(
@@ -131,13 +134,12 @@ def _result(
     metric, unit = _MEASURES.get(stem, _MEASURES["track"])
     failed = single is None and not raw
     values = common.numbers(content, raw if raw else [single], "samples")
-    steps = _item(fields.get("stats_number"), position)
     sample = Samples(
         metric=metric,
         unit=unit,
         phase="steady",
         values=() if failed else values,
-        steps=steps if isinstance(steps, int) and steps > 0 else 1,
+        steps=common.steps(_item(fields.get("stats_number"), position)),
     )
     params: dict[str, Value] = {f"param{i + 1}": common.plain(v) for i, v in enumerate(chosen)}
     return common.make_result(

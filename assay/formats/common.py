@@ -27,6 +27,7 @@ from assay.core.redaction import safe_value
 STEP, WALL = "step_time", "wall_time"
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9, "ps": 1e12}  # in one second
 MAX_NAME, MAX_TEXT = 300, 2000  # characters
+MAX_COUNT = 2**53  # beyond, a float does not count by one
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -110,11 +111,33 @@ def number(content: Content, value: object, what: str) -> float:
 
 
 def count(content: Content, value: object, what: str) -> int:
-    """A count: a finite number."""
+    """A count: a finite number that a record can hold."""
     size = number(content, value, what)
-    if not math.isfinite(size):
+    if not abs(size) < MAX_COUNT:
         raise content.wrong(f"has {plain(what)} of {size}, which is no count")
     return int(size)
+
+
+def steps(value: object) -> int:
+    """Steps per value; 1 for what is no positive count."""
+    is_count = isinstance(value, int | float) and 1 <= value < MAX_COUNT
+    return int(value) if isinstance(value, int | float) and is_count else 1
+
+
+def text(content: Content, value: object, what: str) -> str:
+    """A name or a unit; null is empty. A list or an object is an error."""
+    if isinstance(value, list | dict):
+        raise content.wrong(f"has {plain(what)} of {plain(value, 40)!r}, which is no text")
+    return "" if value is None else plain(value)
+
+
+def values(content: Content, value: object, what: str) -> list[Any]:
+    """A list; null is empty."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise content.wrong(f"has {plain(what)} that is no list")
+    return value
 
 
 def table(content: Content, value: object, what: str) -> dict[str, Any]:
@@ -137,11 +160,11 @@ def rows(content: Content, value: object, what: str) -> list[dict[str, Any]]:
 
 def per_second(content: Content, unit: object) -> float:
     """Number of time units per second."""
-    if unit not in SECONDS:
+    if not isinstance(unit, str) or unit not in SECONDS:
         raise content.wrong(
             f"has the time unit {plain(unit)!r}", hint=f"Known: {', '.join(SECONDS)}."
         )
-    return SECONDS[str(unit)]
+    return SECONDS[unit]
 
 
 def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] = ()) -> Any:
@@ -172,18 +195,18 @@ def restore_fields(facts: Mapping[str, Value], prefix: str) -> dict[str, Any]:
 
 
 def parse_time(value: object) -> str:
-    """Convert ISO text, or seconds or milliseconds since 1970, to UTC in ISO 8601."""
+    """Convert ISO text, or seconds or milliseconds since 1970, to UTC in ISO 8601; else ""."""
     try:
         if isinstance(value, int | float):
             seconds = value / 1e3 if value > 1e11 else float(value)
             time = datetime.fromtimestamp(seconds, UTC)
         else:
             time = datetime.fromisoformat(str(value))
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=UTC)
+        return time.astimezone(UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError, OSError):
         return ""
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
-    return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def check_version(content: Content, version: object, newest: int, what: str) -> None:

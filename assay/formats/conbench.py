@@ -48,7 +48,7 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
     machine = common.table(content, document.get("machine_info"), "machine_info")
     github = common.table(content, document.get("github"), "github")
     error = common.table(content, document.get("error"), "error")
-    unit = str(stats.get("unit", ""))
+    unit = common.text(content, stats.get("unit"), "unit")
     values = common.numbers(content, stats.get("data", []), "data")
     if unit in _TIME_UNITS:
         scale = common.SECONDS[_TIME_UNITS[unit]]
@@ -57,7 +57,7 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
         sample = common.steady_samples("value", common.plain(unit), values)
     return common.make_result(
         KIND,
-        str(tags.get("name", "")),
+        common.text(content, tags.get("name"), "name"),
         [sample],
         params=common.scalars(tags, without=("name",)),
         facts={

@@ -19,7 +19,10 @@ def matches(content: Content) -> bool:
 
 
 def read(content: Content) -> Sequence[Result]:
-    table = list(csv.DictReader(io.StringIO(content.text)))
+    try:
+        table = list(csv.DictReader(io.StringIO(content.text)))
+    except csv.Error as error:  # such as a cell of more than 128 KiB
+        raise content.wrong(f"is no table ({error})") from None
     short = next(
         (index for index, row in enumerate(table) if None in row.values() or None in row), None
     )

@@ -35,7 +35,8 @@ def _is_row(row: object) -> bool:
 
 
 def _result(content: Content, row: dict[str, Any]) -> Result:
-    name, unit = str(row["name"]), str(row["unit"])
+    name = common.text(content, row["name"], "name")
+    unit = common.text(content, row["unit"], "unit")
     value = common.number(content, row["value"], name)
     timed = unit in common.SECONDS
     sample = (

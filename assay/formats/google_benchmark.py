@@ -38,7 +38,8 @@ def read(content: Content) -> Sequence[Result]:
     )
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in common.rows(content, content.json["benchmarks"], "benchmarks"):
-        groups.setdefault(str(row.get("run_name") or row["name"]), []).append(row)
+        name = common.text(content, row.get("run_name") or row["name"], "run_name")
+        groups.setdefault(name, []).append(row)
     return [_result(content, context, name, rows) for name, rows in groups.items()]
 
 
@@ -104,9 +105,11 @@ def _repetitions(
 
 def _samples(content: Content, rows: Sequence[dict[str, Any]]) -> Iterator[Samples]:
     """Repetitions grouped by number of iterations, in order."""
-    for count in dict.fromkeys(row.get("iterations", 1) for row in rows):
-        same = [row for row in rows if row.get("iterations", 1) == count]
-        steps = max(1, common.count(content, count, "iterations"))
+    groups: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        steps = max(1, common.count(content, row.get("iterations", 1), "iterations"))
+        groups.setdefault(steps, []).append(row)
+    for steps, same in groups.items():
         for metric, field in ((common.STEP, "real_time"), (CPU, CPU)):
             values = [_seconds(content, row, field) for row in same if field in row]
             yield common.steady_samples(metric, "s", values, steps=steps)

@@ -49,10 +49,11 @@ def write(readings: Iterable[SummarizedResult]) -> bytes:
 
 def _result(content: Content, row: dict[str, Any]) -> Result:
     params = common.table(content, row.get("parameters"), "parameters")
-    failed_codes = [code for code in row.get("exit_codes") or () if code]
+    codes = common.values(content, row.get("exit_codes"), "exit_codes")
+    failed_codes = [common.plain(code) for code in codes if code]
     return common.make_result(
         KIND,
-        safe_text(common.plain(row["command"])),
+        safe_text(common.text(content, row["command"], "command")),
         _samples(content, row),
         params=common.scalars(params),
         facts=common.scalars(row, "hyperfine.", _KNOWN_FIELDS),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from assay.core.formats import Content, Format
+from assay.core.formats import Content, Format, parse_json
 from assay.core.records import Environment, Result
 from assay.formats import common
 
@@ -52,7 +51,7 @@ def _rows(content: Content) -> list[Any]:
     if content.json is not None:
         return [content.json]
     try:
-        return [json.loads(line) for line in content.text.splitlines() if line.strip()]
+        return [parse_json(line) for line in content.text.splitlines() if line.strip()]
     except (ValueError, RecursionError):
         return []
 
@@ -67,11 +66,11 @@ def _result(content: Content, row: dict[str, Any]) -> Result:
     cpu = common.table(content, row.get("cpu_info"), "cpu_info")
     total = common.number(content, metrics.get("total_time"), "total_time")
     epochs = common.number(content, metrics.get("epochs", 1), "epochs")
-    engine = str(backend.get("type", ""))
+    engine = common.text(content, backend.get("type"), "type")
     packages = {engine: backend.get("version"), "keras": row.get("keras_version")}
     return common.make_result(
         KIND,
-        str(row["test_name"]),
+        common.text(content, row["test_name"], "test_name"),
         [
             common.steady_samples("total_time", "s", (total,)),
             *([common.steady_samples("epoch_time", "s", (total / epochs,))] if epochs > 0 else []),

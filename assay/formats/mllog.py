@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from assay.core.findings import SummarizedResult
-from assay.core.formats import Content, Format
+from assay.core.formats import Content, Format, parse_json
 from assay.core.records import Result, Samples
 from assay.formats import common
 
@@ -48,7 +48,7 @@ def _events(content: Content) -> Iterator[dict[str, Any]]:
         if not mark:
             continue
         try:
-            event = json.loads(text)
+            event = parse_json(text)
         except (ValueError, RecursionError):
             event = None
         if not isinstance(event, dict):
@@ -86,10 +86,11 @@ def _samples(
 ) -> Iterator[Samples]:
     groups: dict[tuple[str, str, int], list[float]] = {}
     for event in filter(_is_measurement, events):
-        details = event.get("metadata") or {}
+        details = common.table(content, event.get("metadata"), "metadata")
         process = details.get("process", 0)
-        kind = (str(event["key"]), str(details.get("unit", _UNITS.get(str(event["key"]), ""))))
-        group = (*kind, process if isinstance(process, int) else 0)
+        key = common.text(content, event.get("key"), "key")
+        kind = (key, common.text(content, details.get("unit", _UNITS.get(key)), "unit"))
+        group = (*kind, process if type(process) is int else 0)
         groups.setdefault(group, []).append(common.number(content, event["value"], kind[0]))
     for (name, unit, process), values in groups.items():
         yield common.steady_samples(name, common.plain(unit), values, process=process)

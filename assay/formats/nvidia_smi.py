@@ -118,13 +118,20 @@ _FIELD_GROUPS = {
 def _csv(content: Content) -> Iterator[dict[_Column, str]]:
     """The header may repeat if -f appended to a file."""
     columns = _csv_columns(content)
-    for cells in csv.reader(content.text.splitlines(), skipinitialspace=True):
+    for cells in _csv_cells(content):
         stripped = [cell.strip() for cell in cells]
         if not stripped or stripped[0].partition(" ")[0] == columns[0].name:
             continue
         if len(stripped) != len(columns):
             raise content.wrong(f"has a line of {len(stripped)} cells below {len(columns)} columns")
         yield dict(zip(columns, stripped, strict=True))
+
+
+def _csv_cells(content: Content) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(content.text.splitlines(), skipinitialspace=True)
+    except csv.Error as error:  # such as a cell of more than 128 KiB
+        raise content.wrong(f"is no table ({error})") from None
 
 
 PROVIDES = {

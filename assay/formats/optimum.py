@@ -77,7 +77,7 @@ def _result(
     backend = common.table(content, config.get("backend"), "backend")
     scenario = common.table(content, config.get("scenario"), "scenario")
     shapes = common.table(content, scenario.get("input_shapes"), "input_shapes")
-    name = str(config.get("name") or backend.get("model") or "model")
+    name = common.text(content, config.get("name") or backend.get("model") or "model", "name")
     here = common.table(content, config.get("environment"), "environment")
     memory = common.table(content, measured.get("memory"), "memory")
     scale = _MEGABYTE if memory.get("unit", "MB") == "MB" else 1.0

@@ -48,7 +48,7 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
     failed = outcome.get("succeeded") is False
     return common.make_result(
         KIND,
-        str(outcome.get("name", "")),
+        common.text(content, outcome.get("name"), "name"),
         _samples(content, outcome),
         facts={
             **common.scalars(outcome, "perfzero.", ("name", "wall_time", "metrics", "extras")),
@@ -78,14 +78,15 @@ def _samples(content: Content, outcome: dict[str, Any]) -> Iterator[Samples]:
     wall = common.number(content, outcome.get("wall_time"), "wall_time")
     if wall >= 0:  # -1: nothing was reported
         yield common.steady_samples(common.WALL, "s", (wall,))
-    for metric in outcome.get("metrics") or ():
+    for metric in common.values(content, outcome.get("metrics"), "metrics"):
         row = common.table(content, metric, "metrics")
         value = common.number(content, row.get("value"), f"the metric {row.get('name')}")
-        yield common.steady_samples(str(row.get("name", "")), "", (value,))
-    for extra in outcome.get("extras") or ():
+        yield common.steady_samples(common.text(content, row.get("name"), "name"), "", (value,))
+    for extra in common.values(content, outcome.get("extras"), "extras"):
         row = common.table(content, extra, "extras")
         if isinstance(row.get("value"), int | float):
-            yield common.steady_samples(str(row.get("name", "")), "", (float(row["value"]),))
+            name = common.text(content, row.get("name"), "name")
+            yield common.steady_samples(name, "", (float(row["value"]),))
 
 
 def document(reading: SummarizedResult) -> dict[str, Any]:

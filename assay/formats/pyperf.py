@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -52,12 +51,12 @@ def _result(content: Content, common: dict[str, Any], benchmark: dict[str, Any])
     details = [foreign.table(content, run.get("metadata"), "metadata") for run in runs]
     metadata = {**metadata, **{n: v for n, v in details[0].items() if n in ("name", "unit")}}
     unit = metadata.get("unit", "second")
-    if unit not in _METRICS:
+    if not isinstance(unit, str) or unit not in _METRICS:
         raise content.wrong(f"has the unit {foreign.plain(unit)!r} in a file of pyperf")
     memory = [float(d["mem_max_rss"]) for d in details if isinstance(d.get("mem_max_rss"), int)]
     return foreign.make_result(
         KIND,
-        str(metadata.get("name", "")),
+        foreign.text(content, metadata.get("name"), "name"),
         (part for number, run in enumerate(runs) for part in _run(content, metadata, run, number)),
         facts=foreign.scalars(metadata, "pyperf.", _KNOWN_FIELDS),
         started=next((foreign.parse_time(d["date"]) for d in details if "date" in d), ""),
@@ -71,21 +70,23 @@ def _run(
 ) -> Iterator[Samples]:
     """Warm-ups, each with its number of loops, then values; a calibration run has none."""
     settings = {**metadata, **foreign.table(content, run.get("metadata"), "metadata")}
-    inner = _count(settings.get("inner_loops"))
+    inner = foreign.steps(settings.get("inner_loops"))
     metric, unit = _METRICS[metadata.get("unit", "second")]
-    for pair in run.get("warmups") or ():
-        loops, value = foreign.numbers(content, pair, "warm-ups")[:2]
+    for pair in foreign.values(content, run.get("warmups"), "warmups"):
+        if len(warmup := foreign.numbers(content, pair, "warmups")) < 2:
+            raise content.wrong("has a warm-up that is no pair of loops and value")
+        loops, value = warmup[:2]
         yield Samples(
             metric=metric,
             unit=unit,
             phase="warmup",
             values=(value,),
-            steps=_count(loops) * inner,
+            steps=foreign.steps(loops) * inner,
             process=number,
         )
     values = foreign.numbers(content, run.get("values") or [], "values")
     yield foreign.steady_samples(
-        metric, unit, values, steps=_count(settings.get("loops")) * inner, process=number
+        metric, unit, values, steps=foreign.steps(settings.get("loops")) * inner, process=number
     )
 
 
@@ -131,12 +132,6 @@ def _runs(result: Result) -> Iterator[dict[str, Any]]:
                 "values": values,
                 **({"warmups": warmups} if warmups else {}),
             }
-
-
-def _count(value: object) -> int:
-    if isinstance(value, float) and not math.isfinite(value):
-        return 1
-    return max(1, int(value)) if isinstance(value, int | float) else 1
 
 
 PROVIDES = {

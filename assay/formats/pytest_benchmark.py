@@ -81,16 +81,15 @@ def _result(
     if not data:
         data = [stats.get("median", stats.get("mean"))]
         note = {"note": "the rounds were not saved (--benchmark-save-data); this is their median"}
-    steps = stats.get("iterations", 1)
     params = common.table(content, benchmark.get("params"), "params")
     extra = common.table(content, benchmark.get("extra_info"), "extra_info")
     values = common.numbers(content, data, "data")
     return common.make_result(
         KIND,
-        str(benchmark.get("fullname") or benchmark.get("name", "")),
+        common.text(content, benchmark.get("fullname") or benchmark.get("name"), "name"),
         [
             common.steady_samples(
-                common.STEP, "s", values, steps=steps if isinstance(steps, int) else 1
+                common.STEP, "s", values, steps=common.steps(stats.get("iterations"))
             )
         ],
         params=common.scalars(params),

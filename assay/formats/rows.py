@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.formats import Content
+from assay.core.formats import Content, parse_json
 from assay.core.records import Case, Environment, Result, Samples
 from assay.formats import common as foreign
 
@@ -40,7 +40,7 @@ def rows(result: Result) -> Iterator[Row]:
 def results(content: Content, kind: str, records: Iterable[Mapping[str, Any]]) -> Sequence[Result]:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in records:
-        groups.setdefault(str(row["id"]), []).append(row)
+        groups.setdefault(foreign.text(content, row["id"], "id"), []).append(row)
     if not groups:
         raise content.wrong("has no rows", hint="There is nothing to import in it.")
     return [_result(content, kind, members) for members in groups.values()]
@@ -72,11 +72,11 @@ def _common(result: Result) -> Row:
 
 def _result(content: Content, kind: str, same: Sequence[Mapping[str, Any]]) -> Result:
     first = same[0]
-    git = {"commit": first["commit"]} if first["commit"] else {}
+    git = foreign.scalars({"commit": first["commit"] or None})
     known = first["status"] in ("ok", "failed", "crashed", "timeout", "out-of-memory", "skipped")
     imported = foreign.make_result(
         kind,
-        str(first["case"]),
+        foreign.text(content, first["case"], "case"),
         _samples(content, same),
         facts=foreign.scalars(_table(content, first, "facts")),
         started=foreign.parse_time(first["started"]),
@@ -84,13 +84,17 @@ def _result(content: Content, kind: str, same: Sequence[Mapping[str, Any]]) -> R
             machine=foreign.scalars({"cpu": first["cpu"] or None, "gpu0": first["gpu"] or None}),
             system=foreign.scalars({"hostname": first["host"] or None}),
             python=foreign.scalars({"version": first["python"] or None}),
-            packages={n: str(v) for n, v in _table(content, first, "packages").items()},
+            packages={
+                foreign.plain(n): foreign.plain(v)
+                for n, v in _table(content, first, "packages").items()
+            },
             git=git,
         ),
         status=first["status"] if known else "interrupted",
-        reason=str(first["reason"]),
+        reason=foreign.plain(first["reason"]),
     )
-    return msgspec.structs.replace(imported, case=_case(content, first), label=str(first["label"]))
+    label = foreign.text(content, first["label"], "label")
+    return msgspec.structs.replace(imported, case=_case(content, first), label=label)
 
 
 def _case(content: Content, row: Mapping[str, Any]) -> Case:
@@ -108,7 +112,9 @@ def _samples(content: Content, same: Sequence[Mapping[str, Any]]) -> Iterator[Sa
     groups: dict[tuple[Any, ...], list[float]] = {}
     for row in same:
         if row["metric"]:
-            group = tuple(row[name] for name in ("metric", "unit", "phase", "process", "steps"))
+            words = (foreign.text(content, row[n], n) for n in ("metric", "unit", "phase"))
+            counts = (_count(content, row[name]) for name in ("process", "steps"))
+            group = (*words, *counts)
             groups.setdefault(group, []).append(_value(content, row["value"]))
     for (metric, unit, phase, process, steps), values in groups.items():
         if phase not in ("open", "first", "warmup", "steady"):
@@ -118,8 +124,8 @@ def _samples(content: Content, same: Sequence[Mapping[str, Any]]) -> Iterator[Sa
             unit=foreign.plain(unit),
             phase=phase,
             values=tuple(values),
-            process=_count(content, process),
-            steps=_count(content, steps),
+            process=process,
+            steps=steps,
         )
 
 
@@ -132,14 +138,14 @@ def _value(content: Content, value: object) -> float:
 
 def _count(content: Content, value: object) -> int:
     try:
-        return int(str(value))
+        return foreign.count(content, int(str(value)), "a count")
     except ValueError:
         raise content.wrong(f"has {foreign.plain(value)!r} where a count has to be") from None
 
 
 def _table(content: Content, row: Mapping[str, Any], name: str) -> dict[str, Any]:
     try:
-        return foreign.table(content, json.loads(row[name] or "{}"), name)
+        return foreign.table(content, parse_json(str(row[name] or "{}")), name)
     except (ValueError, RecursionError):
         raise content.wrong(f"has {name} that are no JSON") from None
 

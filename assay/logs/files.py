@@ -16,7 +16,7 @@ from assay.logs.aws import aws_names, read_aws
 from assay.logs.paths import locate_error, toml_line
 from assay.logs.task import FieldError, Metric, Task
 
-_OWN = {"name", "origin", "notes"}  # set by the reader, not in files
+_OWN = {"unnamed", "name", "origin", "notes"}  # set by the reader, not in files
 TASK_FIELDS = tuple(name for name in Task.__struct_fields__ if name not in _OWN)
 METRIC_FIELDS = tuple(name for name in Metric.__struct_fields__ if name != "name")
 

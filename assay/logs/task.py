@@ -88,6 +88,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     metrics: tuple[Metric, ...] = ()
     origin: str = ""  # the file it was read from
     notes: tuple[str, ...] = ()  # from the reader
+    unnamed: bool = False  # its cases are named by the whole command
 
     def __post_init__(self) -> None:
         for field, minimum in (("repeats", 1), ("timeout", 0), ("num_gpus", 0)):

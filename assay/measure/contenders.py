@@ -85,7 +85,7 @@ def pair_from_commands(commands: Sequence[str], metric: tuple[str, str], timeout
     name, pattern = metric
     metrics = (Metric(name=name, pattern=pattern),) if pattern else ()
     tasks = [
-        Task(name=_script(text), command=text, metrics=metrics, timeout=timeout)
+        Task(name=_script(text), command=text, metrics=metrics, timeout=timeout, unnamed=True)
         for text in commands
     ]
     first, second = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import resource
 import selectors
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +24,9 @@ from assay.measure.monitoring import Monitoring
 from assay.measure.process import kill_error, out_of_memory_kills
 
 CHUNK = 1 << 16
+PIPE = 1 << 20  # bytes that a command can write while assay is busy
+MAX_BACKLOG = 64 << 20  # bytes that are read before they are processed
+QUIET = 0.002  # seconds without output after which the backlog is processed
 GRACE = 3.0  # seconds between asking a command to end and ending it
 
 FeedCallback = Callable[[bytes], None]
@@ -43,6 +48,7 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     peaks: dict[str, float]
     left_behind: tuple[str, ...] = ()  # processes that left its group, and were ended too
+    slowed: float = 0.0  # seconds that the command may have waited because of its output
 
 
 def run_program(program: Program, folder: Path, feed: FeedCallback) -> ProgramResult:
@@ -67,13 +73,16 @@ class _Running:
     """A started command; its whole process group ends with it."""
 
     def __init__(self, program: Program, feed: FeedCallback) -> None:
-        self._program, self._feed = program, feed
+        self._program, self._backlog = program, _Backlog(feed)
         self._monitoring: Monitoring | None = None
         self.left_behind: list[str] = []
         self.usage: resource.struct_rusage | None = None
         self._mark = guard.mark_environment()
         try:
             self._output, output = os.pipe()
+            os.set_blocking(self._output, False)
+            with contextlib.suppress(OSError):  # beyond the user's limit
+                fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, PIPE)
         except OSError as error:
             raise EndingError("failed", _start_error(program, error)) from None
         self._begun = clock()
@@ -116,6 +125,7 @@ class _Running:
             seconds=seconds,
             peaks=peaks,
             left_behind=tuple(self.left_behind),
+            slowed=self._backlog.slowed,
         )
 
     def stop(self) -> None:
@@ -134,15 +144,16 @@ class _Running:
             limit = self._program.timeout
             raise EndingError("timeout", f"not finished after {limit:g} s")
         pause = self._monitoring.look() if self._monitoring else left
-        for key, _ in selector.select(min(left, pause)):
+        pause = min(pause, QUIET) if self._backlog else pause
+        events = selector.select(min(left, pause))
+        if not events:
+            self._backlog.process_chunk()
+        for key, _ in events:
             if key.fd == pidfd:
                 _, status, self.usage = os.wait4(self._process.pid, 0)
                 self._process.returncode = os.waitstatus_to_exitcode(status)
                 return True
-            chunk = os.read(self._output, CHUNK)
-            if chunk:
-                self._feed(chunk)
-            else:
+            if not self._backlog.fill(self._output):
                 selector.unregister(self._output)
         return False
 
@@ -152,13 +163,50 @@ class _Running:
             return {}
         _signal(self._process.pid, signal.SIGKILL)
         self.left_behind = guard.kill_marked(self._mark, self._process.pid)
-        os.set_blocking(self._output, False)
-        with contextlib.suppress(BlockingIOError):
-            while chunk := os.read(self._output, CHUNK):
-                self._feed(chunk)
+        self._backlog.process_all()
+        self._backlog.fill(self._output)  # a pipe holds less than the backlog
+        self._backlog.process_all()
         os.close(self._output)
         self._output = -1
         return self._monitoring.end(self.usage) if self._monitoring else {}
+
+
+class _Backlog:
+    """Output of a command that is read at once and processed while the command is quiet, so that it
+    does not wait. Only where the backlog is full, the command waits; that time is `slowed`."""
+
+    def __init__(self, feed: FeedCallback) -> None:
+        self._feed = feed
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self.slowed = 0.0
+
+    def __bool__(self) -> bool:
+        return bool(self._chunks)
+
+    def fill(self, descriptor: int) -> bool:
+        """Read what is there, up to the limit; False at the end of the output."""
+        with contextlib.suppress(BlockingIOError):
+            while self._size < MAX_BACKLOG:
+                chunk = os.read(descriptor, CHUNK)
+                if not chunk:
+                    return False
+                self._chunks.append(chunk)
+                self._size += len(chunk)
+            start = clock()
+            self.process_chunk()
+            self.slowed += clock() - start
+        return True
+
+    def process_chunk(self) -> None:
+        if self._chunks:
+            chunk = self._chunks.popleft()
+            self._size -= len(chunk)
+            self._feed(chunk)
+
+    def process_all(self) -> None:
+        while self._chunks:
+            self.process_chunk()
 
 
 @contextlib.contextmanager

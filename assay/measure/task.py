@@ -14,6 +14,7 @@ from assay.core import codec, redaction
 from assay.core.errors import EndingError
 from assay.core.executor import CaseDir
 from assay.core.records import LEFT_BEHIND, REPORTED_PREFIX, Case, Procedure, Result, Samples, Value
+from assay.core.units import human
 from assay.logs.overrides import arguments
 from assay.logs.reader import CHUNK, LogReader, Outcome
 from assay.logs.suggest import Suggester, confirm_suggestions
@@ -23,14 +24,25 @@ from assay.measure.program import Program, ProgramResult, run_program
 from assay.stats.pooling import pool_peaks
 
 WALL = "wall_time"  # of the whole command; `command_wall_time` where its log has one of its own
+MAX_SHOWN, SHOWN_END = 80, 30  # characters of a command in the key of its case, and of its end
 TIMEOUT = 24 * 3600.0  # seconds, by default
+SLOWED = 0.01  # share of the command's time from which on a wait for its output is noted
 WORKERS = "DEEPLEARNING_WORKERS_COUNT"  # the old driver's variable
 
 
 def case_of(task: Task, backend: str = "command") -> Case:
     words = task.command if isinstance(task.command, str) else " ".join(task.command)
     params: dict[str, Value] = {"command": redaction.safe_text(words), "num_gpus": task.num_gpus}
-    return Case(workload=task.name, backend=backend, params=params, key=f"{task.name}@{backend}")
+    shown = display_command(redaction.safe_text(words)) if task.unnamed else task.name
+    return Case(workload=task.name, backend=backend, params=params, key=f"{shown}@{backend}")
+
+
+def display_command(command: str) -> str:
+    """A command on one line, its middle left out if it is long."""
+    line = " ".join(command.split())
+    if len(line) <= MAX_SHOWN:
+        return line
+    return f"{line[: MAX_SHOWN - SHOWN_END - 1]}…{line[-SHOWN_END:]}"
 
 
 def run_task(task: Task, case_dir: CaseDir, suggest: bool = True) -> Result:
@@ -176,7 +188,15 @@ def _metric_samples(outcome: Outcome, number: int) -> list[Samples]:
 
 def _facts(ended: ProgramResult, outcome: Outcome) -> dict[str, Value]:
     left = {LEFT_BEHIND: ", ".join(ended.left_behind)} if ended.left_behind else {}
-    return {"exit_status": ended.code, "log_bytes": outcome.bytes, **left, **_metric_facts(outcome)}
+    note = f"its output may have slowed the command by {human(ended.slowed, 's')}"
+    slow = {"note": note} if ended.slowed > SLOWED * ended.seconds else {}
+    return {
+        "exit_status": ended.code,
+        "log_bytes": outcome.bytes,
+        **left,
+        **slow,
+        **_metric_facts(outcome),
+    }
 
 
 def _metric_facts(outcome: Outcome) -> dict[str, Value]:

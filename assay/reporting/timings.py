@@ -11,6 +11,7 @@ from assay.core.units import human, span
 from assay.reporting.warnings import notes
 
 OPTIONS = "options"  # Mismatch.what of requested differences
+WINNER = "fastest:"
 MARK = "*"  # of a speed whose options differ from those of the fastest
 
 Cell = Callable[[SummarizedResult], str]
@@ -39,7 +40,7 @@ def results_table(
             for row, (name, r) in enumerate(zip(names, readings, strict=True))
         ),
         numeric=frozenset({*COLUMNS, *_HEADINGS.values()}),
-        spare=() if columns else ("memory", "first step", "samples"),
+        spare=() if columns else _spare(readings),
         title=title,
         notes=(
             *_difference_notes(mismatches, speeds),
@@ -48,6 +49,12 @@ def results_table(
             *_missing_notes(readings, columns),
         ),
     )
+
+
+def _spare(readings: Sequence[SummarizedResult]) -> tuple[str, ...]:
+    """Columns to drop on a narrow terminal; the status only if it says nothing."""
+    status = ("status",) if all(r.result.status == "ok" for r in readings) else ()
+    return ("memory", "first step", "samples", *status, "items/s", _HEADINGS["speed"])
 
 
 def _missing_notes(readings: Sequence[SummarizedResult], chosen: Sequence[str]) -> list[str]:
@@ -240,6 +247,12 @@ def _speeds(
     return [speeds.get(row, "") for row in range(len(readings))]
 
 
+def winner_text(readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch] = ()) -> str:
+    """`fastest: CASE, …` if the results name one, else ""."""
+    notes = _winner(readings, case_names(readings), _wrong_rows(readings, mismatches))
+    return next((note for note in notes if note.startswith(WINNER)), "")
+
+
 def _winner(
     readings: Sequence[SummarizedResult], names: Sequence[str], wrong: Mapping[int, float]
 ) -> list[str]:
@@ -252,7 +265,7 @@ def _winner(
     first, second = order[:2]
     if rates[second].high < rates[first].low:
         ratio = rates[first].value / rates[second].value
-        return [f"fastest: {names[first]}, {ratio:.2f} times the next ({names[second]})"]
+        return [f"{WINNER} {names[first]}, {ratio:.2f} times the next ({names[second]})"]
     return [
         f"{names[first]} and {names[second]} cannot be distinguished here; "
         f"assay ab '{readings[second].result.case.key}' '{readings[first].result.case.key}' can"

@@ -20,9 +20,9 @@ def notes(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[st
     room = max(MIN_LINES, len(readings)) - len(endings)
     if len(doubted) <= room:
         return endings + doubted
-    run = readings[0].result.run
+    example = next((r.result.id for r in readings if r.summary.doubts), readings[0].result.id)
     hidden = len(doubted) - max(room - 1, 0)
-    return [*endings, *doubted[: max(room - 1, 0)], f"{hidden} more: assay show {run}/NNN"]
+    return [*endings, *doubted[: max(room - 1, 0)], f"{hidden} more: assay show {example}"]
 
 
 def by_severity(doubts: Sequence[Doubt]) -> list[Doubt]:

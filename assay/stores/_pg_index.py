@@ -64,7 +64,10 @@ def keep(connection: Connection, result: Result) -> None:
 def _keep_series(connection: Connection, series: SeriesKey) -> None:
     row = (series.id, codec.encode(series).decode())
     connection.execute(
-        "INSERT INTO series (id, record) VALUES (%s, %s) ON CONFLICT DO NOTHING", row
+        "INSERT INTO series (id, record) VALUES (%s, %s) "
+        "ON CONFLICT (id) DO UPDATE SET record = excluded.record "
+        "WHERE series.record <> excluded.record",
+        row,
     )
 
 

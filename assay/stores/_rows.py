@@ -43,8 +43,13 @@ def keep(database: sqlite3.Connection, result: Result) -> None:
 
 
 def _keep_series(database: sqlite3.Connection, series: SeriesKey) -> None:
+    """The text of its case is that of the newest result."""
     row = (series.id, codec.encode(series).decode())
-    database.execute("INSERT OR IGNORE INTO series (id, record) VALUES (?, ?)", row)
+    database.execute(
+        "INSERT INTO series (id, record) VALUES (?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET record = excluded.record WHERE record != excluded.record",
+        row,
+    )
 
 
 def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -11,7 +11,7 @@ from assay.core.records import Query, Result
 
 _DAY = re.compile(r"\d{4}-\d{2}(-\d{2}(T[\d:.+-]*)?)?")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
-KINDS = "a run, RUN/NNN, `last`, a label, NAME=VALUE of a tag, a commit or a day"
+KINDS = "a run, RUN/001, `last`, a label, NAME=VALUE of a tag, a commit or a day"
 
 
 def select(store: Store, text: str) -> list[Result]:

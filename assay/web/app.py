@@ -24,24 +24,9 @@ from assay.core.settings import Home
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page, error_page, page_json
-from assay.web.pages import accuracy, check, compare, history, overview, result, run, tradeoffs
+from assay.web.pages import PageRoute, result, routes
 from assay.web.pages.findings import Findings
 
-# Address → the page of a store that its path and query name.
-PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
-    "/runs": lambda store, query: overview.runs_page(store, query),
-    "/runs/{run}": lambda store, query: run.run_page(store, query["run"]),
-    "/runs/{run}/{number}": lambda store, query: result.result_page(
-        store, f"{query['run']}/{query['number']}"
-    ),
-    "/history": lambda store, query: history.all_series_page(store, query),
-    "/history/{series}/{metric}": lambda store, query: history.series_page(
-        store, query["series"], query["metric"]
-    ),
-    "/compare": lambda store, query: compare.compare_page(store, query),
-    "/tradeoffs": lambda store, query: tradeoffs.tradeoffs_page(store, query),
-    "/accuracy": lambda store, query: accuracy.accuracy_page(store, query),
-}
 LONGEST = 2_000  # characters of a value in a query
 TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}
 
@@ -51,14 +36,10 @@ def application(home: Home = None, token: str = "") -> Guard:
     stores = _Stores(home)
     threading.Thread(target=_summarize, args=(home,), daemon=True).start()
     known = Findings(home)
-    pages = PAGES | {
-        "/": lambda store, query: overview.overview_page(store, known),
-        "/check": lambda store, query: check.check_page(store, query),
-    }
-    routes = [Route(path, _endpoint(stores, page)) for path, page in pages.items()]
+    pages = [Route(route.path, _endpoint(stores, route, known)) for route in routes()]
     app = Starlette(
         routes=[
-            *routes,
+            *pages,
             Route("/files/{run}/{number}/{path:path}", _file(stores)),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
@@ -89,14 +70,12 @@ class _Stores:
         return store
 
 
-def _endpoint(
-    stores: _Stores, page: Callable[[Store, dict[str, str]], Page]
-) -> Callable[[Request], Response]:
+def _endpoint(stores: _Stores, route: PageRoute, known: Findings) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
         query = {**dict(request.query_params), **request.path_params}
         if any(len(value) > LONGEST or "\0" in value for value in query.values()):
             raise UsageError("That address is longer than any of this dashboard.", hint="Go to /")
-        return _response(request, page(stores.get(), query))
+        return _response(request, route.page(stores.get(), query, known))
 
     return answer
 

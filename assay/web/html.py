@@ -19,18 +19,10 @@ except ImportError:
     ) from None
 
 from assay.web.page import Cell, Grid, Page
+from assay.web.pages import routes
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
-NAVIGATION = (
-    ("/", "Overview"),
-    ("/runs", "Runs"),
-    ("/history", "History"),
-    ("/check", "Check"),
-    ("/compare", "Compare"),
-    ("/tradeoffs", "Trade-offs"),
-    ("/accuracy", "Accuracy"),
-)
 
 # address in the dashboard → what a page writes for it; "" where there is no such page
 Address = Callable[[str], str]
@@ -69,7 +61,9 @@ def _render(
             address=address,
             table=functools.partial(table_html, address=address),
             here=here,
-            navigation=NAVIGATION if navigation else (),
+            navigation=[(page.path, page.title) for page in routes() if page.title]
+            if navigation
+            else [],
             json=json,
             head=head,
         )

@@ -81,17 +81,13 @@ def _prepare_folder(site: Path) -> Path:
 
 def _pages(opened: Store, runs: int, store: Home) -> dict[str, Callable[[], Page]]:
     """Address → what makes its page: only one is in memory at a time."""
-    from assay.web.pages import accuracy, check, history, overview, result, run
+    from assay.web.pages import history, overview, result, routes, run
     from assay.web.pages.findings import Findings
 
     known = Findings()
     known.update(opened, sys.maxsize)
     pages: dict[str, Callable[[], Page]] = {
-        "/": lambda: overview.overview_page(opened, known),
-        "/runs": lambda: overview.runs_page(opened, {}),
-        "/check": lambda: check.check_page(opened, {}),
-        "/accuracy": lambda: accuracy.accuracy_page(opened, {}),
-        "/history": lambda: history.all_series_page(opened, {}),
+        route.path: partial(route.page, opened, {}, known) for route in routes() if route.published
     }
     for series in history.addresses(opened):
         pages[f"/history/{series[0]}/{series[1]}"] = partial(history.series_page, opened, *series)

@@ -31,12 +31,25 @@ class Gone:
         raise BrokenPipeError
 
 
-def test_in_a_file_each_phase_is_one_line(capsys):
+def test_in_a_file_each_case_is_one_line(capsys):
     line = ProgressLine()
-    for progress in (OPENING, OPENING, Progress(case=CASE, phase="warmup"), STEADY, STEADY):
-        line(progress)
+    for progress in (OPENING, Progress(case=CASE, phase="warmup"), STEADY, STEADY):
+        line(msgspec.structs.replace(progress, number=2, count=4))
+    line.done(DONE)
 
-    assert capsys.readouterr().err == "net@jax  opening …\nnet@jax  warming up …\n"
+    assert capsys.readouterr().err == "[2/4] net@jax  ok, 1.50 s\n"
+
+
+def test_a_dumb_terminal_is_like_a_file(terminal, monkeypatch):
+    screen = terminal("stderr", columns=80)
+    monkeypatch.setenv("TERM", "dumb")
+
+    line = ProgressLine()
+    line(STEADY)
+    line.done(DONE)
+    line.clear()
+
+    assert screen.getvalue() == "net@jax  ok, 1.50 s\n"
 
 
 def test_in_a_file_a_note_is_a_line_also_while_it_is_measured(capsys):
@@ -50,7 +63,7 @@ def test_on_a_terminal_the_line_is_written_over_with_what_is_known_so_far(termin
 
     ProgressLine()(STEADY)
 
-    assert screen.getvalue() == ("\r\033[Knet@jax  2.00 ms ± 2.5%  12 samples  at most 3 s left")
+    assert screen.getvalue() == ("\rnet@jax  2.00 ms ± 2.5%  12 samples  at most 3 s left")
 
 
 def test_on_a_terminal_the_line_is_never_wrapped(terminal):
@@ -58,18 +71,36 @@ def test_on_a_terminal_the_line_is_never_wrapped(terminal):
 
     ProgressLine()(STEADY)
 
-    shown = screen.getvalue().removeprefix("\r\033[K")
+    shown = screen.getvalue().removeprefix("\r")
     assert len(shown) == 29
 
 
-def test_the_end_of_a_case_stays_with_its_status_and_its_time(terminal):
+def test_on_a_terminal_only_a_case_that_failed_leaves_a_line(terminal, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
     screen = terminal("stderr", columns=80)
 
     line = ProgressLine()
     line(OPENING)
-    line.done(DONE, "3 of 4")
+    line.done(DONE)
+    line(OPENING)
+    line.done(msgspec.structs.replace(DONE, status="failed"), "3 of 4")
 
-    assert screen.getvalue().endswith("\r\033[Knet@jax  ok, 1.50 s, 3 of 4\n")
+    erased = " " * len("net@jax  opening …")
+    shown = screen.getvalue()
+    assert shown.count("\n") == 1
+    assert shown.endswith(f"\r{erased}\rnet@jax  failed, 1.50 s, 3 of 4\n")
+
+
+def test_what_is_known_so_far_stays_at_the_start_of_the_line(terminal):
+    screen = terminal("stderr", columns=80)
+    line = ProgressLine()
+
+    line.update("pair 3: −5.00 % (−7.00 % – −3.00 %), undecided, and so on and so forth")
+    line(STEADY)
+
+    shown = screen.getvalue().rpartition("\r")[2]
+    assert len(shown) <= 79
+    assert shown.startswith("pair 3: −5.00 %") and "net@jax  2.00 ms" in shown
 
 
 def test_a_terminal_that_is_gone_does_not_end_the_measurement(monkeypatch):
@@ -80,7 +111,7 @@ def test_a_terminal_that_is_gone_does_not_end_the_measurement(monkeypatch):
     line(STEADY)
     line.done(DONE)
 
-    assert gone.tried == 2
+    assert gone.tried == 1
 
 
 def test_of_several_cases_the_line_says_which_and_how_long_all_take(terminal):
@@ -91,7 +122,7 @@ def test_of_several_cases_the_line_says_which_and_how_long_all_take(terminal):
 
     line(msgspec.structs.replace(STEADY, number=2, count=4))
 
-    shown = screen.getvalue().rpartition("\033[K")[2]
+    shown = screen.getvalue().rpartition("\r")[2]
     assert shown.startswith("[2/4] net@jax  2.00 ms")
     assert shown.endswith("██░░░░░░░░ about 30.0 s for all")
 
@@ -105,17 +136,19 @@ def test_where_there_is_little_room_the_name_is_cut_and_the_bar_stays(terminal):
 
     line(Progress(case=long, phase="open", number=2, count=4))
 
-    shown = screen.getvalue().rpartition("\033[K")[2]
+    shown = screen.getvalue().rpartition("\r")[2]
     assert (
         shown == "[2/4] resnet18:batch…rch:mode=infer  opening …  ██░░░░░░░░ about 30.0 s for all"
     )
     assert len(shown) == 79
 
 
-def test_of_several_processes_the_line_says_which(capsys):
+def test_of_several_processes_the_line_says_which(terminal):
+    screen = terminal("stderr", columns=80)
+
     ProgressLine()(msgspec.structs.replace(OPENING, process=3, processes=5))
 
-    assert capsys.readouterr().err == "[process 3/5] net@jax  opening …\n"
+    assert screen.getvalue() == "\r[process 3/5] net@jax  opening …"
 
 
 def test_the_live_line_is_cleared_before_the_table(terminal):
@@ -125,4 +158,4 @@ def test_the_live_line_is_cleared_before_the_table(terminal):
 
     line.clear()
 
-    assert screen.getvalue().endswith("\r\033[K")
+    assert screen.getvalue().endswith(f"\r{' ' * len('net@jax  opening …')}\r")

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from assay.core import registry
+from assay.core import codec, registry
 from assay.core.errors import AssayError, UsageError
 from assay.measure.import_file import read_file
 from tests.formats.test_round_trips import reading
@@ -179,7 +179,7 @@ def test_memory_that_is_not_finite_is_left_out_of_hyperfines_file(tmp_path, valu
     "document",
     [
         changed(HYPERFINE, "results", 0, "times", [10**400]),
-        changed(HYPERFINE, "results", 0, "parameters", {"n": 10**30}),
+        changed(HYPERFINE, "results", 0, "parameters", {"n": 10**400}),
         changed(GOOGLE, "benchmarks", 0, "iterations", math.inf),
         changed(GOOGLE, "benchmarks", 0, "iterations", math.nan),
         changed(GOOGLE, "context", "json_schema_version", math.inf),
@@ -189,3 +189,42 @@ def test_memory_that_is_not_finite_is_left_out_of_hyperfines_file(tmp_path, valu
 def test_a_number_that_cannot_be_kept_is_refused(tmp_path, document):
     with pytest.raises(UsageError, match=r"too large|more than a number|no count|no version"):
         read_file(at(tmp_path, document))
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        (changed(GOOGLE, "benchmarks", 0, "time_unit", {"s": 1}), "has the time unit"),
+        (changed(PYPERF, "metadata", "unit", ["second"]), "has the unit"),
+        (changed(PYPERF, "benchmarks", 0, "runs", 0, "warmups", [[1]]), "has a warm-up that"),
+        (changed(HYPERFINE, "results", 0, "command", {"a": 1}), "command of \"{'a': 1}\""),
+        (changed(HYPERFINE, "results", 0, "exit_codes", 1), "has exit_codes that is no list"),
+        (changed(ASV, "results", "b.time_a", 1, [["1"] * 50] * 50), "combinations of params"),
+        (changed(ASV, "result_columns", 0, ["result"]), "is no list of names"),
+    ],
+)
+def test_a_value_of_another_type_is_named(tmp_path, document, complaint):
+    with pytest.raises(UsageError) as caught:
+        read_file(at(tmp_path, document))
+
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize("date", ["Infinity", "0001-01-01T00:00:00+14:00", 1e300, "9" * 5000])
+def test_a_date_that_is_none_leaves_the_time_of_the_file(tmp_path, date):
+    text = json.dumps(changed(GOOGLE, "context", "date", date)).replace('"Infinity"', "Infinity")
+
+    (found,) = read_file(at(tmp_path, text)).results
+
+    assert found.started.startswith("20")
+
+
+def test_integers_beyond_64_bits_and_lone_surrogates_can_be_stored(tmp_path):
+    document = changed(HYPERFINE, "results", 0, "note", "\ud800")
+    document["results"][0]["big"] = 10**30
+
+    (found,) = read_file(at(tmp_path, document)).results
+
+    assert found.facts["hyperfine.note"] == "\ufffd"
+    assert found.facts["hyperfine.big"] == 1e30
+    assert codec.encode(found)

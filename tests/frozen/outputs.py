@@ -35,13 +35,13 @@ Call = Callable[..., tuple[int, str, str]]  # words → exit status, standard ou
 def commands() -> dict[str, tuple[str, ...]]:
     """Name of a record → the words of the command."""
     texts = {
-        "list-text": "list results --limit 0",
-        "list-json": "list results --limit 0 --format json",
-        "list-csv": "list results --limit 0 --format csv",
-        "list-label": "list results --label before --format markdown",
-        "list-status": "list results --status failed --format json",
-        "list-tag": "list results --tag who=frozen --format json",
-        "list-backend": "list results --backend torch --since 2026-11 --format json",
+        "list-text": "list results --all --limit 0",
+        "list-json": "list results --all --limit 0 --format json",
+        "list-csv": "list results --all --limit 0 --format csv",
+        "list-label": "list results --all --label before --format markdown",
+        "list-status": "list results --all --status failed --format json",
+        "list-tag": "list results --all --tag who=frozen --format json",
+        "list-backend": "list results --all --backend torch --since 2026-11 --format json",
         "list-workloads": "list workloads --format json",
         "list-formats": "list formats --format json",
         "compare-text": "compare before after",

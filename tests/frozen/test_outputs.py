@@ -92,3 +92,35 @@ def test_an_interrupted_run_is_resumed(tmp_path, home, assay, monkeypatch):
     rows = [row for row in json.loads(out)["rows"] if row["id"].startswith(run)]
     results = {row["case"]: row["status"] for row in rows}
     assert results == {f"cases.py:{name}@python": "ok" for name in ("nap", "wait_for", "add")}
+
+
+def test_a_comparison_is_resumed(tmp_path, home, assay, monkeypatch):
+    shutil.copytree(outputs.STORE, home)
+    shutil.copy(outputs.DATA / "cases.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run = outputs.RUNS["qwvz"]
+    stored = json.loads((outputs.STORE / "runs" / run / "comparison.json").read_bytes())["pairs"]
+
+    status, out, err = assay("ab", "--resume", run, "--format", "json")
+
+    comparison = json.loads(out)
+    assert (status, comparison["verdict"]) == (0, "slower"), err
+    assert [pair["ratio"] for pair in comparison["pairs"]][:3] == [one["ratio"] for one in stored]
+    assert len(comparison["pairs"]) == len(stored) + 1 == 4
+
+
+@pytest.mark.long
+@pytest.mark.real("jax")
+@pytest.mark.real("torch")
+def test_a_race_is_resumed(tmp_path, home, assay, monkeypatch):
+    shutil.copytree(outputs.STORE, home)
+    monkeypatch.chdir(tmp_path)
+    run = outputs.RUNS["qeu7"]
+    stored = json.loads((outputs.STORE / "runs" / run / "race.json").read_bytes())["places"]
+
+    status, out, err = assay("race", "--resume", run, "--format", "json")
+
+    places = json.loads(out)["places"]
+    assert status in (0, 6), err
+    assert {place["key"] for place in places} == {place["key"] for place in stored}
+    assert sum(place["heats"] for place in places) > sum(place["heats"] for place in stored)

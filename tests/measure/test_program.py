@@ -54,6 +54,28 @@ def test_everything_printed_to_either_stream_is_handed_on(run):
     assert output == b"x" * 1_000_000 + b"\nlast"
 
 
+@pytest.mark.parametrize("end", ["\\n", ""], ids=["lines", "one line"])
+def test_a_command_that_prints_much_ends_before_its_output_is_processed(run, end):
+    """20 MB fit into the backlog: none is processed while the command writes."""
+    script = f"import sys; sys.stdout.write(('x' * 99 + '{end or 'x'}') * 200_000)"
+    sizes = []
+
+    ended, _ = run(python(script), feed=lambda chunk: sizes.append(len(chunk)))
+
+    assert sum(sizes) == 20_000_000
+    assert ended.slowed == 0
+
+
+def test_a_full_backlog_is_processed_while_the_command_waits(run, monkeypatch):
+    monkeypatch.setattr(program, "MAX_BACKLOG", 1 << 17)
+    script = "print('x' * 2_000_000)"
+
+    ended, output = run(python(script))
+
+    assert output == b"x" * 2_000_000 + b"\n"
+    assert 0 < ended.slowed <= ended.seconds
+
+
 def test_one_text_is_given_to_a_shell_and_words_are_not(run, tmp_path):
     _, spoken = run("echo one && pwd", directory=str(tmp_path))
     _, plain = run(("echo", "one", "&&", "pwd"))

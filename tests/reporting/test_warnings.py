@@ -61,7 +61,7 @@ def test_there_are_never_more_lines_than_rows_but_for_the_smallest_tables(count)
 
     assert len(found) <= max(MIN_LINES, count)
     if count < 4:
-        assert found[-1] == "2 more: assay show 20261115-101500-k3fq/NNN"
+        assert found[-1] == "2 more: assay show 20261115-101500-k3fq/001"
 
 
 def test_how_a_case_ended_comes_first():

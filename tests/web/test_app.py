@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import time
 from contextlib import closing
 from functools import partial
@@ -40,6 +41,15 @@ def test_an_empty_store_says_what_to_do(client):
 
     assert page.status_code == 200
     assert "assay run mnist-mlp" in page.text
+
+
+def test_the_navigation_has_the_pages_that_offer_a_title(client):
+    links = re.findall(r'<a href="(/\w*)"[^>]*>([^<]+)</a>', client.get("/").text)
+
+    assert links[:7] == [
+        *(("/", "Overview"), ("/runs", "Runs"), ("/history", "History"), ("/check", "Check")),
+        *(("/compare", "Compare"), ("/tradeoffs", "Trade-offs"), ("/accuracy", "Accuracy")),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -444,7 +454,7 @@ def test_trade_offs_name_who_is_beaten_by_nobody(client, keep):
 
 
 def test_very_many_series_are_not_checked_while_a_reader_waits(client, keep, monkeypatch):
-    monkeypatch.setattr("assay.web.pages.check.MAX_SERIES", 1)
+    monkeypatch.setattr("assay.web.pages.check.MAX_CHECKED", 1)
     keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
 
     assert "2 series are too many for one page" in client.get("/check").text

@@ -98,7 +98,7 @@ def _print_progress(comparisons: Iterator[Comparison], line: ProgressLine) -> It
 
     for comparison in comparisons:
         if comparison.ratio.n and not comparison.ended.startswith("interrupted"):
-            line.put_line(progress_line(comparison))
+            line.update(progress_line(comparison))
         yield comparison
 
 

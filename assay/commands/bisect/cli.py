@@ -76,7 +76,7 @@ def _print_progress(bisections: Iterator[Bisection], line: ProgressLine) -> Iter
 
     for bisection in bisections:
         if bisection.tried:
-            line.put_line(step_line(bisection.tried[-1], bisection))
+            line.update(step_line(bisection.tried[-1], bisection))
         yield bisection
 
 

@@ -23,6 +23,7 @@ def output(bisection: Bisection) -> Output:
                 columns=(bisection.what, "number", "change", "98 % interval", "verdict", "why"),
                 rows=rows,
                 numeric=frozenset({"number", "change", "98 % interval"}),
+                spare=("number",),
                 notes=tuple(_notes(bisection)),
             ),
         ),

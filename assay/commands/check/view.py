@@ -37,6 +37,7 @@ def check_table(report: CheckReport, everything: bool = False) -> Table:
         columns=("case", "metric", "change", "95 % interval", "from", "to", "p", "finding"),
         rows=tuple(_row(series) for series in worth),
         numeric=frozenset({"change", "95 % interval", "from", "to", "p"}),
+        spare=("p", "from", "to"),
         shortened=frozenset({"case"}),
         notes=tuple(_notes(report, shown)),
     )

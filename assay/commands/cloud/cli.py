@@ -41,7 +41,8 @@ def command() -> None:
     epilog="""\b
 Examples:
   assay cloud create --accelerator-count 8 --nvme-count 4 --zone us-west1-b --zone us-east1-c
-  assay cloud create bench-1 --accelerator-count 0 --machine-type n2-standard-16 --dry-run""",
+  assay cloud create bench-1 --accelerator-count 0 --machine-type n2-standard-16 --dry-run
+  assay cloud create bench-1 --internal-ip --no-service-account""",
 )
 def create(
     keywords: Keywords,
@@ -56,6 +57,7 @@ def create(
 ) -> int:
     """Make a machine, and wait until ssh answers."""
     request = MachineRequest(name=machine_or_default(name), **keywords)
+    options.print_message(request.access)
     if dry_run:
         printing.put_document(api.machine_requests(request, require_project(project), zones))
         return 0

@@ -32,7 +32,7 @@ def command(
 ) -> int:
     """Compare stored results or files of other tools: the ratio is CANDIDATE over BASELINE.
 
-    Each of the two is a run, RUN/NNN, `last`, a label, NAME=VALUE of a tag, a commit, a day or a
+    Each of the two is a run, RUN/001, `last`, a label, NAME=VALUE of a tag, a commit, a day or a
     file. To measure two side by side instead, use assay ab.
     """
     from assay.commands.compare.view import output

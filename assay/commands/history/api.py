@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.reporting.python_view import TableList
 
 METRICS = ("step_time", "wall_time", "item_time", "throughput", "accuracy")  # the first there is
+COMMANDS = ("@command", "@log")
 Order = Literal["time", "commit"]
 
 
@@ -114,6 +115,8 @@ def _narrow_query(case: str, machine: str, query: Query) -> Query:
     import msgspec
 
     workload = case.rpartition("@")[0] or case
+    if case.endswith(COMMANDS):  # named by the command, not by the workload
+        return msgspec.structs.replace(query, machine=machine or query.machine)
     bare = workload if ".py:" in workload or ":" not in workload else workload.partition(":")[0]
     return msgspec.structs.replace(query, workload=bare, machine=machine or query.machine)
 

@@ -34,5 +34,6 @@ def command(
     CASE is WORKLOAD@BACKEND, a whole case, or a workload alone.
     """
     query = Query(label=label, since=since)
-    printing.show(output(api.history(**keywords, query=query), format), format)
+    histories = api.history(**keywords, query=query)
+    printing.show(output(histories, format, printing.terminal_width()), format)
     return 0

@@ -13,7 +13,6 @@ from assay.core.errors import AssayError, UsageError
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
 from assay.core.units import human, percent_change, plural
-from assay.reporting.output.text import table_text
 from assay.reporting.python_view import TableList
 from assay.stats.causes import Cause
 from assay.stats.trend import Drift
@@ -21,12 +20,13 @@ from assay.stats.trend import Drift
 MAX_CHANGES = 3  # that the table names beside a shift
 
 
-def output(histories: Sequence[SeriesHistory], form: str) -> Output:
-    """Every point is a row or an entry for programs only: a terminal need not wait for those."""
+def output(histories: Sequence[SeriesHistory], form: str, width: int = 0) -> Output:
+    """Every point is a row or an entry for programs only: a terminal need not wait for those.
+    `width`: of the terminal; 0: unlimited."""
     tables = (shifts_table(histories[0]),) if len(histories) == 1 else (series_table(histories),)
     return Output(
         tables=tables,
-        page=page(histories[0]) if len(histories) == 1 else "",
+        header=header(histories[0], width) if len(histories) == 1 else "",
         document={
             "schema": SCHEMA,
             "kind": "histories",
@@ -74,13 +74,14 @@ def _summary_row(history: SeriesHistory) -> dict[str, Any]:
     }
 
 
-def page(history: SeriesHistory) -> str:
-    """The chart, the shifts below it, and what has to be said of them."""
+def header(history: SeriesHistory, width: int = 0) -> str:
+    """The chart above the table of shifts."""
     values = [point.value for point in history.points]
     lines = [f"{history.key}  {history.metric}  on {history.machine or 'an unknown machine'}"]
-    lines += chart(values, history.unit, [explained.shift.place for explained in history.shifts])
-    lines.append(_span(history))
-    return "\n".join([*lines, "", table_text(shifts_table(history))])
+    columns = max(MIN_WIDTH, min(WIDTH, width - AXIS)) if width else WIDTH
+    shifts = [explained.shift.place for explained in history.shifts]
+    lines += chart(values, history.unit, shifts, columns)
+    return "\n".join([*lines, _span(history)])
 
 
 def shifts_table(history: SeriesHistory) -> Table:
@@ -90,6 +91,7 @@ def shifts_table(history: SeriesHistory) -> Table:
         columns=("since", "point", "change", "95 % interval", "from", "to", "p", "changed there"),
         rows=rows,
         numeric=frozenset({"point", "change", "95 % interval", "from", "to", "p"}),
+        spare=("p", "point", "from"),
         notes=(*(drift_text(item) for item in history.drifts), *history.notes),
     )
 
@@ -196,6 +198,8 @@ def _values(histories: Sequence[SeriesHistory]) -> Table:
 
 HEIGHT = 12
 WIDTH = 72  # columns of points
+MIN_WIDTH = 10
+AXIS = 12  # columns of the labels, at most
 POINT, SPREAD, SHIFT = "●", "│", "┊"
 
 

@@ -10,6 +10,7 @@ import msgspec
 from assay.commands.list.view import main_quantity
 from assay.core.contracts import Store
 from assay.core.errors import StoreError
+from assay.core.findings import SummarizedResult
 from assay.core.records import Query
 from assay.core.series import Entry
 from assay.core.units import human, percent_change
@@ -120,8 +121,12 @@ HEADLINES: dict[str, Callable[[Store, str], str]] = {  # document of a run → i
 
 
 def _numbers(store: Store, run: str, failed: int) -> str:
-    """`step time 0.42 ms`, or the range over the cases of the run."""
     readings = summarize_results(store, Query(ids=(run,), limit=MAX_RESULTS))
+    return numbers_text(list(readings), failed)
+
+
+def numbers_text(readings: Sequence[SummarizedResult], failed: int) -> str:
+    """`step time 0.42 ms`, or the range over the cases of the run."""
     mains = [main_quantity(reading) for reading in readings]
     name = next((name for name, quantity in mains if quantity), "")
     values = [q for own, q in mains if own == name and q and math.isfinite(q.value)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,24 +17,17 @@ from assay.reporting.timings import value
 if TYPE_CHECKING:
     from assay.commands.list.api import RunLine
 
+_STAMPED = re.compile(r"\d{8}-\d{6}-\w{4}$")
+MAX_HEADLINE = 80  # characters of a verdict in the table
 MAIN = ("step_time", "accuracy")  # what a result is about, if it has one of these
 SECONDARY = {"open_time", "first_step", "total_time"}  # of every result, whatever it is about
 
 
 def runs_output(lines: Sequence[RunLine], more: int = 0) -> Output:
     columns = ("run", "started", "command", "cases", "result", "machine", "label")
-    rows = tuple(
-        (
-            line.run,
-            line.started[:16].replace("T", " "),
-            line.verb,
-            line.request,
-            line.headline,
-            line.machine,
-            line.label,
-        )
-        for line in lines
-    )
+    names = _short_names([line.run for line in lines])
+    rows = tuple(_run_values(line) for line in lines)
+    machines = {line.machine for line in lines} - {""}
     notes = (f"{more} older runs are not shown; --limit 0 shows all",) if more else ()
     if not rows:
         notes = ("nothing has been measured yet; to begin: assay run mnist-mlp",)
@@ -40,9 +35,10 @@ def runs_output(lines: Sequence[RunLine], more: int = 0) -> Output:
         tables=(
             Table(
                 columns=columns,
-                rows=rows,
-                notes=notes,
-                spare=("machine", "label", "started"),
+                rows=tuple(_run_row(line, names[line.run]) for line in lines),
+                notes=(*notes, *(f"all on {name}" for name in machines if len(machines) == 1)),
+                spare=("label", *(["machine"] if len(machines) < 2 else [])),
+                shortened=frozenset({"machine"}),
             ),
         ),
         document={
@@ -53,6 +49,34 @@ def runs_output(lines: Sequence[RunLine], more: int = 0) -> Output:
         },
         values=Table(columns=columns, rows=rows),
     )
+
+
+def _run_values(line: RunLine) -> tuple[str, ...]:
+    started = line.started[:16].replace("T", " ")
+    return (
+        *(line.run, started, line.verb, line.request),
+        *(line.headline, line.machine, line.label),
+    )
+
+
+def _run_row(line: RunLine, name: str) -> tuple[str, ...]:
+    """With a short name, and a headline that is not too long."""
+    headline = line.headline if len(line.headline) <= MAX_HEADLINE else _cut(line.headline)
+    return _run_values(msgspec.structs.replace(line, run=name, headline=headline))
+
+
+def _cut(text: str) -> str:
+    return f"{text[: MAX_HEADLINE - 1].rpartition(' ')[0]} …"
+
+
+def _short_names(runs: Sequence[str]) -> dict[str, str]:
+    """Run → its ending, which every command takes, unless two of these runs share it."""
+    endings = Counter(run.rpartition("-")[2] for run in runs)
+    return {
+        run: ending if _STAMPED.match(run) and endings[ending] == 1 else run
+        for run in runs
+        for ending in [run.rpartition("-")[2]]
+    }
 
 
 def results_output(readings: Sequence[SummarizedResult], more: int = 0, hidden: int = 0) -> Output:

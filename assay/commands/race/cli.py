@@ -80,7 +80,7 @@ def _print_progress(races: Iterator[Race], line: ProgressLine) -> Iterator[Race]
 
     for race in races:
         if not race.ended and not _is_empty(race):
-            line.put_line(heat_line(race))
+            line.update(heat_line(race))
         yield race
 
 

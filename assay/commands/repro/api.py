@@ -57,7 +57,7 @@ def repro(
 ) -> Reproduction:
     """Measure a stored result again and report whether it is reproduced, or what is missing.
 
-    The id is RUN/NNN, a run of one result, or a repro id; `origin` is the run's folder or URL
+    The id is RUN/001, a run of one result, or a repro id; `origin` is the run's folder or URL
     where it is not in this store. `against` is another stored result instead of a new measurement;
     with `check` nothing is measured. `write` is a folder for the lock of its packages and a
     container's recipe. A difference that may exceed `within` is undecided; more `processes` are
@@ -101,7 +101,7 @@ def _find_result(text: str, origin: str | Path, home: Home) -> Result:
         return results[0]
     raise UsageError(
         f"'{text}' is {len(results) or 'no'} results, but repro takes exactly one.",
-        hint="Give RUN/NNN; assay list results shows what there is.",
+        hint="Name one, as in last/001; assay list results shows what there is.",
     )
 
 

@@ -26,7 +26,7 @@ Examples:
 def command(keywords: Keywords, format: Format = "text") -> int:
     """Measure a stored result again and report whether it is reproduced, or what is missing.
 
-    ID is RUN/NNN, a run of one result, `last`, or a repro id. Exit status: 0
+    ID is RUN/001, a run of one result, `last`, or a repro id. Exit status: 0
     reproduced, 1 differs, 3 cannot be measured here, 6 undecided.
     """
     from assay.commands.repro.view import output

@@ -72,7 +72,12 @@ def task_from_command(
     """A task for a command line; with a policy it has that section's metrics."""
     metrics = section(policy, file).metrics if policy else ()
     script = next((word for word in words if word.endswith(".py")), words[0])
-    return Task(name=name or policy or Path(script).stem, command=tuple(words), metrics=metrics)
+    return Task(
+        name=name or policy or Path(script).stem,
+        command=tuple(words),
+        metrics=metrics,
+        unnamed=not name,
+    )
 
 
 def task_from_shell(command: str, policy: str, file: str, name: str) -> Task:

@@ -58,6 +58,7 @@ def command() -> None:
 Examples:
   assay task run train --file tasks.toml --repeats 3 --num-gpus 0
   assay task run -- python train.py --epochs 3           metrics are suggested from the log
+  assay task run --name nightly -- bash a.sh             name of the case; default: the command
   assay task run --save tasks.toml -- python train.py    … and saved as a task
   assay task run --policy inference_policy -- ./serve --requests 1000""",
 )
@@ -69,6 +70,9 @@ def run(
     file: File = "",
     policy: Annotated[
         str, Flag("Read the metrics of this section from the command after --.")
+    ] = "",
+    case_name: Annotated[
+        str, Flag("Name of the case of a command; default: the command.", "NAME", flags="--name")
     ] = "",
     save: Save = "",
     repeats: Annotated[int, Flag("Number of runs; default: the task's.")] = 0,
@@ -92,12 +96,17 @@ def run(
         )
     overrides = {"num_gpus": num_gpus, "epochs": epochs, "kvstore": kvstore, "dtype": dtype}
     command = click.get_current_context().meta.get(COMMAND, ())
-    task = _task(name, command, file, policy, overrides)
+    if case_name and not command:
+        raise UsageError(
+            f"--name {case_name} has no command to name.",
+            hint=f"As in: assay task run --name {case_name} -- COMMAND …",
+        )
+    task = _task(case_name or name, command, file, policy, overrides)
     task = _change_limits(task, repeats, timeout)
     for note in task.notes:
         options.print_message(f"note: {note}")
     handle_signals()
-    options.print_message(f"{task.name}  running …")
+    options.print_message(f"{case_name or task.name}  running …")
     reading = api.run_and_save(task, **keywords)
     printing.show(results.output([reading]), format)
     result = reading.result

@@ -11,7 +11,6 @@ from assay.core.findings import Output, Table
 from assay.core.units import human, plural, span
 from assay.native.tuner.records import TunedPoint, Tuning
 from assay.reporting.figure import COLORS, new_figure, save_figure
-from assay.reporting.output.text import table_text
 
 HEIGHT, WIDTH = 10, 60
 CHOSEN, PROMISED, OTHER = "◆", "●", "○"
@@ -34,7 +33,7 @@ COLUMNS = (
 def output(tuning: Tuning) -> Output:
     return Output(
         tables=(front_table(tuning),),
-        page="\n".join([table_text(front_table(tuning)), "", *front_chart(tuning.points, tuning)]),
+        header="\n".join(front_chart(tuning.points, tuning)),
         document=msgspec.to_builtins(tuning),
         values=_values(tuning),
     )

@@ -29,17 +29,16 @@ constexpr const char* usage =
     "  -t, -d test|tune     which images; NAME_input.bin and NAME_labels.bin are read\n"
     "  --data DIR           where they are, if not beside this program\n"
     "  --layout L           of images in the files: channels-first or channels-last\n"
-    "  -c, --config FILE    a configuration of HPVM's form: the file's only inexact one, or "
-    "FILE:NAME\n"
+    "  -c, --config FILE    configuration in HPVM's format: FILE:NAME, or FILE with one inexact\n"
     "  --batch N            images in one step (64)\n"
-    "  --threads N          as many as it may use, if not given\n"
-    "  --repeat N           go over the images so many times; accuracy is of the last\n"
+    "  --threads N          threads to use (all that are allowed)\n"
+    "  --repeat N           passes over the images (1); accuracy is that of the last\n"
     "  --kernels K          auto, portable or onednn\n"
-    "  --choose SECONDS     time for choosing kernels (0.5); 0 guesses\n"
+    "  --choose SECONDS     time to select kernels (0.5); 0: the first guess\n"
     "  --mean-of-batches    accuracy as older programs reported it: mean of full batches\n"
     "  --outputs FILE       also write the network's outputs, float32\n"
-    "  --layers             tell where the time goes, layer by layer, instead\n"
-    "  --json               tell results as JSON\n";
+    "  --layers             print the time of each layer instead\n"
+    "  --json               print results as JSON\n";
 
 inline Size positive_integer(const std::string& flag, const std::string& text) {
     Size number = 0;

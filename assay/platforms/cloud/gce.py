@@ -132,9 +132,15 @@ def _resource(machine: MachineRequest, zone: str) -> Any:
         guest_accelerators=_accelerators(machine, zone),
         scheduling={"on_host_maintenance": "TERMINATE", "automatic_restart": True},
         network_interfaces=[{"network": "global/networks/default", "access_configs": outside}],
-        service_accounts=[{"email": "default", "scopes": list(machine.scopes or (SCOPE,))}],
+        service_accounts=_service_accounts(machine),
         metadata={"items": metadata},
     )
+
+
+def _service_accounts(machine: MachineRequest) -> list[dict[str, Any]]:
+    if not machine.service_account:
+        return []
+    return [{"email": "default", "scopes": list(machine.scopes or (SCOPE,))}]
 
 
 def _accelerators(machine: MachineRequest, zone: str) -> list[dict[str, Any]]:

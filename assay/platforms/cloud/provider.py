@@ -46,6 +46,10 @@ class MachineRequest(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     install_driver: Annotated[bool, Flag("Install NVIDIA's.", flags="--driver/--no-driver")] = True
     internal_ip: Annotated[bool, Flag("No address outside; ssh by the internal one.")] = False
+    service_account: Annotated[
+        bool,
+        Flag("Programs on the machine get no credentials.", flags="--no-service-account"),
+    ] = True
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -60,6 +64,20 @@ class MachineRequest(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(
                     f"'{text[:80]}' is not a valid value of Google Cloud.", hint="See its docs."
                 )
+
+        if self.scopes and not self.service_account:
+            raise UsageError(
+                "Scopes were given for a machine without a service account.",
+                hint="Leave out --scope or --no-service-account.",
+            )
+
+    @property
+    def access(self) -> str:
+        """What can reach the machine, and what the machine can reach, in one line."""
+        scopes = ", ".join(self.scopes or (SCOPE,))
+        account = f"service account default, scopes {scopes}" if self.service_account else ""
+        address = "internal address only" if self.internal_ip else "external and internal address"
+        return f"{self.name} gets: {account or 'no service account'}; {address}."
 
     @property
     def type(self) -> str:

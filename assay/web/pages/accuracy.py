@@ -13,6 +13,7 @@ from assay.core.units import human, span
 from assay.web.charts.scale import make_scale
 from assay.web.charts.svg import Chart, Dots, interval_cell, render_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
+from assay.web.pages import PageRoute
 
 
 class AccuracyRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +22,13 @@ class AccuracyRow(msgspec.Struct, frozen=True, kw_only=True):
     series: StoredSeries
     accuracy: Point
     rate: Point | None
+
+
+PAGES = (
+    PageRoute(
+        "/accuracy", lambda store, query, _: accuracy_page(store, query), "Accuracy", 7, True
+    ),
+)
 
 
 def accuracy_page(store: Store, params: dict[str, str]) -> Page:

@@ -10,6 +10,7 @@ from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
 from assay.web.page import Choice, Form, Grid, Page, Section, table_grid
+from assay.web.pages import PageRoute
 from assay.web.pages.findings import MAX_CHECKED
 
 FIELDS = {
@@ -18,6 +19,7 @@ FIELDS = {
     "workload": "workload",
     "machine": "machine",
 }
+PAGES = (PageRoute("/check", lambda store, query, _: check_page(store, query), "Check", 4, True),)
 
 
 def check_page(store: Store, params: dict[str, str]) -> Page:

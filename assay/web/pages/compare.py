@@ -28,11 +28,13 @@ from assay.stats.compare_sets import Difference
 from assay.stores.selection import parse_selection, select
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, table_section
+from assay.web.pages import PageRoute
 
 MAX_RATIOS = 60  # ratios in one chart
 MAX_RESULTS = 100  # results that are opened for one page; of more, the index tells
 MIN_FILLED = 0.4  # of a map: with less it is not drawn
 MAX_CHOICES = 30  # newest runs and labels to choose from
+PAGES = (PageRoute("/compare", lambda store, query, _: compare_page(store, query), "Compare", 5),)
 
 
 def compare_page(store: Store, params: dict[str, str]) -> Page:
@@ -183,7 +185,7 @@ def _no_common_metric(names: tuple[str, str], metric: str) -> UsageError:
     return UsageError(
         f"{names[0]} and {names[1]} have no metric in common"
         + (f" named '{metric}'." if metric else "."),
-        hint="assay show RUN/NNN shows the metrics of a result.",
+        hint="assay show last/001 shows the metrics of a result.",
     )
 
 

@@ -20,10 +20,20 @@ from assay.core.units import human, percent_change, plural
 from assay.web.charts.scale import make_scale
 from assay.web.charts.svg import Chart, Dots, Level, Mark, interval_cell, render_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, table_section
+from assay.web.pages import PageRoute
 
 METRICS = ("step_time", "throughput", "accuracy", "wall_time")  # shown first, where there are any
 MAX_POINTS = 50  # points that a page lists; the chart has all
 FIELDS = ("workload", "backend", "label", "machine")
+PAGES = (
+    PageRoute(
+        "/history", lambda store, query, _: all_series_page(store, query), "History", 3, True
+    ),
+    PageRoute(
+        "/history/{series}/{metric}",
+        lambda store, query, _: series_page(store, query["series"], query["metric"]),
+    ),
+)
 
 
 def all_series_page(store: Store, params: dict[str, str]) -> Page:

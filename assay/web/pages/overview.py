@@ -13,11 +13,16 @@ from assay.core.contracts import Store
 from assay.core.records import SCHEMA, Query
 from assay.core.series import Entry
 from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section
+from assay.web.pages import PageRoute
 from assay.web.pages.check import gate_section
 from assay.web.pages.findings import Finding, Findings
 
 NEWEST, MAX_RUNS = 2_000, 50  # results that the first page is about, and runs of one page
 COLUMNS = ("run", "started", "cases", "results", "failed", "label")
+PAGES = (
+    PageRoute("/", lambda store, _, known: overview_page(store, known), "Overview", 1, True),
+    PageRoute("/runs", lambda store, query, _: runs_page(store, query), "Runs", 2, True),
+)
 
 
 def overview_page(store: Store, known: Findings) -> Page:

@@ -23,11 +23,18 @@ from assay.reporting.accuracy import status_text
 from assay.stats import stored_summary
 from assay.web.charts.kinds import distribution_chart, process_charts, repeats_chart, samples_chart
 from assay.web.page import Cell, Facts, Grid, Link, Page, Section
+from assay.web.pages import PageRoute
 
 LOGS = {"log", "log.gz", "output.log", "worker.log"}
 MAX_LOG_BYTES = 20_000  # bytes of a log on its page; the file has the rest
 MAX_UNPACKED = 16 << 20  # bytes of a packed log that are looked at
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+PAGES = (
+    PageRoute(
+        "/runs/{run}/{number}",
+        lambda store, query, _: result_page(store, f"{query['run']}/{query['number']}"),
+    ),
+)
 
 
 def result_page(store: Store, text: str) -> Page:

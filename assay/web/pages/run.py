@@ -22,6 +22,7 @@ from assay.stores.runs import verb_of
 from assay.web.charts.scale import Scale, make_scale
 from assay.web.charts.svg import interval_cell
 from assay.web.page import Cell, Facts, Grid, Link, Page, Section, table_grid
+from assay.web.pages import PageRoute
 from assay.web.pages.verdicts import verdict
 
 # column of a table → the quantity or peak it is sorted by
@@ -36,6 +37,7 @@ PEAKS = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_
 
 # commands whose verdict says it all → what its results are called below
 _FOLDED_TITLES = {"ab": "Processes", "race": "Processes", "bench": "Every trial"}
+PAGES = (PageRoute("/runs/{run}", lambda store, query, _: run_page(store, query["run"])),)
 
 
 def run_page(store: Store, text: str) -> Page:

@@ -16,6 +16,7 @@ from assay.stats import stored_summary
 from assay.stores.selection import parse_selection, select
 from assay.web.charts.kinds import CostPoint, front_chart, pareto_front
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
+from assay.web.pages import PageRoute
 
 MAX_RESULTS = 300  # results that one page opens
 
@@ -26,6 +27,11 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     unit: str
     of: Callable[[SummarizedResult], float | None]
+
+
+PAGES = (
+    PageRoute("/tradeoffs", lambda store, query, _: tradeoffs_page(store, query), "Trade-offs", 6),
+)
 
 
 def tradeoffs_page(store: Store, params: dict[str, str]) -> Page:

@@ -54,6 +54,32 @@ def test_a_dry_run_needs_no_credentials_and_anything_else_does(assay, monkeypatc
     assert status == 3 and "There are no credentials of Google Cloud here" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "access"),
+    [
+        ((), "service account default, scopes https://www.googleapis.com/auth/cloud-platform; ext"),
+        (("--no-service-account", "--internal-ip"), "no service account; internal address only"),
+        (("--scope", "s/devstorage"), "service account default, scopes s/devstorage; external"),
+    ],
+)
+def test_create_prints_account_scopes_and_address(assay, compute, words, access):
+    status, out, err = assay("cloud", "create", "bench-1", *P, *words, "--dry-run")
+    (request,) = json.loads(out)
+
+    assert status == 0 and f"bench-1 gets: {access}" in err
+    restricted = "--no-service-account" in words
+    assert ("serviceAccounts" in request["body"]) is not restricted
+    (link,) = request["body"]["networkInterfaces"]
+    assert ("accessConfigs" in link) is not restricted
+
+
+def test_scopes_without_a_service_account_are_refused(assay):
+    words = ("--no-service-account", "--scope", "s/devstorage", "--dry-run")
+    status, _, err = assay("cloud", "create", "bench-1", *P, *words)
+
+    assert status == 2 and "without a service account" in err
+
+
 def test_no_project_is_a_mistake(assay, monkeypatch):
     monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from assay import Query, read_results
+from assay import Query, history, read_results
 from assay.commands.task import api as tasking
 from assay.core.errors import UsageError
 from assay.logs.task import Metric, Task
@@ -127,3 +128,49 @@ def test_a_task_is_saved_to_a_place_that_can_be_written_alone(tmp_path):
 
     with pytest.raises(UsageError, match=r"cannot be written \(No such file or directory\)"):
         tasking.save(task(""), outcome, tmp_path / "nowhere" / "tasks.toml")
+
+
+def test_a_case_of_a_command_is_named_by_the_whole_command(home):
+    first, second = (
+        tasking.run_task(tasking.task_from_command(["bash", "-c", f"echo loss={n}"]))
+        for n in (1, 2)
+    )
+
+    assert first.case.key == "bash -c echo loss=1@command"
+    assert second.case.key == "bash -c echo loss=2@command"
+    assert first.case.workload == "bash"  # as before, so that its series continues
+    (series,) = history("bash -c echo loss=2@command")
+    assert len(series.points) == 1
+
+
+def test_a_long_command_is_shortened_in_the_middle(home):
+    words = ["echo", "loss=1", *(f"--option-{n}" for n in range(50))]
+
+    key = tasking.run_task(tasking.task_from_command(words)).case.key
+
+    assert key.startswith("echo loss=1 --option-0") and key.endswith("--option-49@command")
+    assert len(key) == 80 + len("@command")
+
+
+def test_a_name_replaces_the_command(assay, home):
+    assay("task", "run", "--name", "nightly", "--", "echo", "loss=1")
+
+    assert read_results()[-1].result.case.key == "nightly@command"
+
+
+def test_a_name_without_a_command_is_refused(assay, home):
+    status, _, error = assay("task", "run", "--name", "nightly")
+
+    assert status == 2 and "--name nightly has no command" in error
+
+
+def test_an_older_series_of_a_command_continues_under_the_new_name(home):
+    task = tasking.task_from_command(["bash", "-c", "echo loss=1"])
+    old = msgspec.structs.replace(task, unnamed=False)
+
+    assert [tasking.run_task(each).case.key for each in (old, task)] == [
+        "bash@command",
+        "bash -c echo loss=1@command",
+    ]
+    (series,) = history("bash")
+    assert (series.key, len(series.points)) == ("bash -c echo loss=1@command", 2)

@@ -120,7 +120,9 @@ def test_at_80_columns_a_number_keeps_its_unit_and_a_case_is_broken_after_a_comm
         numeric=frozenset({"step time", "95 % interval", "items/s"}),
     )
 
-    _, _, first, *more = table_text(table, 80).splitlines()
+    lines = table_text(table, 80).splitlines()
+    rule = next(number for number, line in enumerate(lines) if line.startswith("─"))
+    first, *more = lines[rule + 1 :]
 
     assert interval in first and max(len(line) for line in (first, *more)) <= 80
     assert first.split()[0] + "".join(line.strip() for line in more) == case
