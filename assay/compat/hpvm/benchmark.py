@@ -42,7 +42,7 @@ class Benchmark(_Benchmark):
         else:
             reload = request.mode == "hpvm_reload"
             _keras.load(model, self.reload_dir if reload else self.keras_model_file)
-        accuracy = _right(model, x_test, y_test)
+        accuracy = _accuracy(model, x_test, y_test)
         print("Test accuracy2:", accuracy)
         write_accuracy(100 * accuracy, Path.cwd())
         if request.dump:
@@ -62,9 +62,10 @@ class Benchmark(_Benchmark):
                 print(*compile_binaries(Path(folder), words), sep="\n")
 
 
-def _right(model: Any, images: Any, labels: Any) -> float:
-    """The share of pictures whose class is found."""
-    wanted = np.asarray(labels)
-    wanted = wanted.argmax(1) if wanted.ndim == 2 and wanted.shape[1] > 1 else wanted.reshape(-1)
-    found = np.asarray(model.predict(images, verbose=0)).reshape(len(wanted), -1).argmax(1)
-    return float((found == wanted).mean())
+def _accuracy(model: Any, images: Any, labels: Any) -> float:
+    """The share of images that are classified correctly."""
+    expected = np.asarray(labels)
+    one_hot = expected.ndim == 2 and expected.shape[1] > 1
+    expected = expected.argmax(1) if one_hot else expected.reshape(-1)
+    outputs = np.asarray(model.predict(images, verbose=0)).reshape(len(expected), -1)
+    return float((outputs.argmax(1) == expected).mean())

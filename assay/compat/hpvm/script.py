@@ -48,7 +48,7 @@ def is_for_hpvm(path: Path) -> bool:
 
 def provide() -> None:
     """Provide HPVM's modules and the names of Keras 2 in this process, and plain errors."""
-    from assay.compat.hpvm.keras2 import add_names
+    from assay.compat.hpvm.keras_2 import add_names
 
     sys.meta_path.insert(0, _Finder())
     sys.excepthook = _print_error
@@ -114,7 +114,7 @@ class _KerasLoader(importlib.abc.Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        from assay.compat.hpvm.keras2 import add_names
+        from assay.compat.hpvm.keras_2 import add_names
 
         self._loader.exec_module(module)
         add_names(module)

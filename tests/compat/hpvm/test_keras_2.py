@@ -12,7 +12,7 @@ pytestmark = pytest.mark.real("keras", "jax", "scipy")
 
 @pytest.fixture
 def generator(keras):
-    from assay.compat.hpvm.augmentation import ImageDataGenerator
+    from assay.compat.hpvm.keras_images import ImageDataGenerator
 
     return lambda **kwargs: ImageDataGenerator(data_format="channels_first", **kwargs)
 
@@ -22,7 +22,7 @@ def images(count=6, size=8):
 
 
 def test_lr_and_decay_give_the_rates_of_keras_2(keras):
-    from assay.compat.hpvm.keras2 import _with_old_arguments
+    from assay.compat.hpvm.keras_2 import _with_old_arguments
 
     optimizer = _with_old_arguments(keras.optimizers.SGD)(lr=0.5, decay=0.1)
     variable = keras.Variable(np.zeros(1, np.float32))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import sys
 import types
@@ -24,8 +23,7 @@ def add_names(keras: Any) -> None:
         to_categorical=keras.utils.to_categorical, normalize=keras.utils.normalize
     )
     keras.utils.np_utils = sys.modules[np_utils.__name__] = np_utils
-    image = importlib.import_module("keras.preprocessing.image")
-    vars(image)["ImageDataGenerator"] = _image_data_generator
+    vars(keras.preprocessing.image)["ImageDataGenerator"] = _image_data_generator
     base = keras.optimizers.Optimizer
     for name, value in list(vars(keras.optimizers).items()):
         if inspect.isclass(value) and issubclass(value, base) and value is not base:
@@ -37,8 +35,7 @@ def add_names(keras: Any) -> None:
     ):
         setattr(keras.Model, name, _from_generator(method))
     for name in DATASETS:
-        module = importlib.import_module(f"keras.datasets.{name}")
-        vars(module)["load_data"] = functools.partial(load_data, name)
+        vars(getattr(keras.datasets, name))["load_data"] = functools.partial(load_data, name)
 
 
 def load_data(name: str, *_: object) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -63,7 +60,7 @@ def load_data(name: str, *_: object) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 
 def _image_data_generator(*args: Any, **kwargs: Any) -> Any:
-    from assay.compat.hpvm.augmentation import ImageDataGenerator  # needs scipy
+    from assay.compat.hpvm.keras_images import ImageDataGenerator  # needs scipy
 
     return ImageDataGenerator(*args, **kwargs)
 
