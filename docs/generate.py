@@ -49,11 +49,12 @@ def _commands() -> str:
         for part in _with_subcommands(cli.assay.get_command(context, verb), context, verb)
     ]
     uses = Counter(option for part in commands for option in _options(*part))
-    shared = {option for option, count in uses.items() if count >= 6}
+    shared = _shared(uses)
     formatter = click.HelpFormatter(width=96)
     formatter.write_dl(sorted(shared))
     parts = [
         f"{HEAD}# Commands\n\n```\n{cli.assay.get_help(context).rstrip()}\n```\n",
+        "`assay help COMMAND` also shows examples.\n\n"
         "## Options of several commands\n\n`also:` below a command names those that it has.\n\n"
         f"```\n{formatter.getvalue().rstrip()}\n```\n",
     ]
@@ -61,6 +62,15 @@ def _commands() -> str:
         path = inner.command_path
         parts.append(f"{'#' * len(path.split())} {path}\n\n{_help(command, inner, shared)}\n")
     return "\n".join(parts)
+
+
+def _shared(uses: Counter[Option]) -> set[Option]:
+    """Options of several commands; where one name has several meanings, the most frequent."""
+    most: dict[str, Option] = {}
+    for option, count in uses.most_common():
+        if count > 1:
+            most.setdefault(option[0].split(",")[-1].split()[0], option)
+    return set(most.values())
 
 
 def _with_subcommands(
@@ -80,7 +90,7 @@ def _options(command: click.Command, context: click.Context) -> list[Option]:
 
 
 def _help(command: click.Command, context: click.Context, shared: Set[Option]) -> str:
-    """Help without the options of several commands; a group's commands follow on their own."""
+    """Help without examples and the options of several commands; a group's commands follow."""
     formatter = click.HelpFormatter(width=96)
     usage = " ".join(command.collect_usage_pieces(context))
     formatter.write(f"{context.command_path} {usage}\n")
@@ -90,7 +100,6 @@ def _help(command: click.Command, context: click.Context, shared: Set[Option]) -
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_dl(own)
-    command.format_epilog(context, formatter)
     also = [option[0] for option in options if option in shared and option != HELP]
     names = ", ".join(name.split(" ")[0].rstrip(",") for name in also)
     note = f"\n\n  also: {names}" if also else ""

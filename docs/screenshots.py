@@ -35,7 +35,7 @@ PAGES = {
     "result": "/runs/RUN/001",
     "verdict": "/runs/AB",
     "race": "/runs/RACE",
-    "history": "/history",
+    "history": "/history?workload=./sorting.py:sort_numbers",
     "check": "/check",
     "compare": "/compare?a=before&b=after",
     "tradeoffs": "/tradeoffs?of=RUN",
@@ -60,10 +60,14 @@ def measure(store: Path, folder: Path) -> None:
     """Real runs of everything that the pages show."""
     for number in range(RUNS):
         changed = number >= RUNS - RUNS_AFTER_CHANGE
-        (folder / "sorting.py").write_text(FUNCTION.format(repeats=23 if changed else 20))
+        (folder / "sorting.py").write_text(FUNCTION.format(repeats=40 if changed else 20))
         label = "after" if changed else "before"
         _assay(store, folder, f"run ./sorting.py:sort_numbers --budget 1s --label {label}")
-    _assay(store, folder, "race mnist-mlp -b jax,torch --mode infer --over compiler=off,on")
+    _assay(
+        store,
+        folder,
+        "race mnist-mlp -b jax --over compiler=off,on --over batch_size=32,128 --budget 2m",
+    )
     _assay(store, folder, "ab mnist-mlp@jax:compiler=off mnist-mlp@jax")
     _assay(store, folder, "run mnist-mlp -b jax,keras-jax,torch --budget 5s")
 

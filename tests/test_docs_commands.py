@@ -19,18 +19,22 @@ WRITTEN = [
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
     if path.parent.name != "reference"  # written from the commands themselves
 ]
-BLOCK = re.compile(r"^```(?:bash|console|sh)?\n(.*?)^```|^((?: {4}\S.*\n)+)", re.M | re.S)
-INLINE = re.compile(r"(?<!`)`(?:\$ )?(assay [^`]+)`")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+INDENTED = re.compile(r"(?<=\n\n)((?: {4}\S.*\n)+)")
+SHELL = {"", "bash", "console", "sh"}
+SPAN = re.compile(r"`([^`]*)`")
 
 
 def commands(text: str) -> Iterator[str]:
     """Commands in blocks and in the running text; `⇥` is a key that is pressed."""
-    for block, indented in BLOCK.findall(text):
-        lines = (block or indented).replace("\\\n", " ").splitlines()
+    fenced = [block for language, block in FENCE.findall(text) if language in SHELL]
+    text = FENCE.sub("", text)
+    for block in [*fenced, *INDENTED.findall(text)]:
+        lines = block.replace("\\\n", " ").splitlines()
         shown = (line.strip().removeprefix("$ ") for line in lines)
         yield from (line for line in shown if line.startswith("assay ") and "⇥" not in line)
-    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-    yield from (" ".join(command.split()) for command in INLINE.findall(text))
+    spans = (" ".join(span.split()) for span in SPAN.findall(text))
+    yield from (span for span in spans if span.startswith("assay "))
 
 
 def words(line: str) -> Iterator[list[str]]:

@@ -23,6 +23,7 @@ from assay.core.records import Result
 from assay.reporting import results
 from assay.stats.fairness.checks import fairness
 from assay.stats.roofline import lacks_peak
+from assay.stats.winner import rank
 
 if TYPE_CHECKING:
     from assay.platforms.sinks.records import Uploads
@@ -121,7 +122,9 @@ def _show(
     """Print the table of results; none without a format."""
     measured = [reading.result for reading in readings]
     if form:
-        printing.show(results.output(readings, fairness(measured), columns), form)
+        mismatches = fairness(measured)
+        ranking = rank(readings, mismatches)
+        printing.show(results.output(readings, mismatches, columns, ranking=ranking), form)
     print_logs(measured, runs)
     if any(lacks_peak(result) for result in measured):
         options.print_message(NO_PEAK)

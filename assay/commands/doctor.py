@@ -27,7 +27,10 @@ def doctor(
     store: StoreUrl = None,
     progress: Callable[[str], None] = ignore,
 ) -> Checkup:
-    """This machine: its noise now, remedies, and its measured peaks, which are stored."""
+    """This machine: its noise now, remedies, and its measured peaks, which are stored.
+
+    Takes a minute at most, or 15 s if `quick`; parts that do not fit are `left_out`.
+    """
     from assay.measure.machine.doctor import examine
 
     return examine(settings.home(store), quick, progress)
@@ -110,6 +113,7 @@ def _peaks(checkup: Checkup) -> Table:
         ),
         numeric=frozenset({"rate", "published", "share"}),
         notes=(
+            *_left_out(checkup),
             *_busy(checkup),
             *(_above_peak_note(peak) for peak in checkup.peaks if peak.exceeds),
         ),
@@ -122,6 +126,15 @@ def _busy(checkup: Checkup) -> list[str]:
         return []
     return [
         f"the load was {load:g} on {cpus} CPUs, so rates are too low: "
+        "run it again when the machine is idle"
+    ]
+
+
+def _left_out(checkup: Checkup) -> list[str]:
+    if not checkup.left_out:
+        return []
+    return [
+        f"there was no time for {', '.join(checkup.left_out)} within {checkup.budget:g} s: "
         "run it again when the machine is idle"
     ]
 
@@ -152,7 +165,8 @@ Examples:
 def command(keywords: Keywords, format: Format = "text") -> int:
     """Check this machine: what it is, how noisy it is now, what would help, its peak rates.
 
-    Takes under a minute. The peaks are stored, and later results are compared to them.
+    Takes under a minute, with --quick 15 s; on a busy machine, parts that do not fit are left out.
+    The peaks are stored, and later results are compared to them.
     """
     checkup = doctor(**keywords, progress=options.print_message)
     printing.show(output(checkup), format)

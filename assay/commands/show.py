@@ -11,13 +11,14 @@ from assay.cli.command import click_command
 from assay.cli.main import load
 from assay.commands.list.api import numbers_text, run_headline
 from assay.core.errors import UsageError
-from assay.core.findings import SummarizedResult
+from assay.core.findings import Ranking, SummarizedResult
 from assay.core.options import Argument, Columns, Flag, Format, StoreUrl
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.reporting.results import output
 from assay.reporting.timings import winner_text
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 from assay.stores import read
 
 VERDICT_COMMANDS = (
@@ -66,16 +67,17 @@ def command(
             hint=read.resume_hint(ids[0].partition("/")[0], store),
         )
     mismatches = fairness(reading.result for reading in readings)
-    shown = output(readings, mismatches, columns, detailed=True, raw=raw)
+    ranking = rank(readings, mismatches)
+    shown = output(readings, mismatches, columns, detailed=True, raw=raw, ranking=ranking)
     if format == "text" and len({reading.result.run for reading in readings}) == 1:
-        printing.put_verdict(_verdict(readings, store))
+        printing.put_verdict(_verdict(readings, ranking, store))
     printing.show(shown, format)
     return 0
 
 
-def _verdict(readings: Sequence[SummarizedResult], store: StoreUrl) -> str:
+def _verdict(readings: Sequence[SummarizedResult], ranking: Ranking | None, store: StoreUrl) -> str:
     """Of the run: what it decided, the fastest of its cases, or its main metric."""
     with closing(open_store(store)) as opened:
         decided = run_headline(opened, readings[0].result.run)
     failed = sum(reading.result.status not in {"ok", "skipped"} for reading in readings)
-    return decided or winner_text(readings) or numbers_text(readings, failed)
+    return decided or winner_text(readings, ranking) or numbers_text(readings, failed)

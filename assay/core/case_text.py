@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,15 @@ def parse_case(text: str) -> Case:
             hint="A case is WORKLOAD[:k=v,…]@BACKEND[:k=v,…], as in mnist-mlp@keras-jax.",
         )
     return Case(workload=workload, backend=backend, params=params, options=options)
+
+
+def ab_command(*words: Case | str) -> str:
+    """A comparison of cases, with its options, as a shell takes it."""
+    texts = [word.key if isinstance(word, Case) else word for word in words]
+    trust = (
+        ["--trust"] if any(isinstance(word, Case) and word.trust is True for word in words) else []
+    )
+    return shlex.join(["assay", "ab", *texts, *trust])
 
 
 def _split_at_last_at(text: str) -> tuple[str, bool, str]:

@@ -86,6 +86,18 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     values: Table | None = None  # plain numbers in SI units; None: the tables
 
 
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """The fastest of several results: the highest rate, and the nearest that it may not beat, or
+    else the next."""
+
+    first: str  # ids of results
+    other: str
+    ratio: float  # of their rates
+    certain: bool  # the first is faster than every other
+    few: bool  # one of both has fewer effective samples than are needed
+    processes: tuple[int, int]
+
+
 class SummarizedResult(msgspec.Struct, frozen=True, kw_only=True):
     """A result and its summary."""
 

@@ -146,6 +146,8 @@ class OpenCase:
         with self._phase("warm-up"):
             self._warm = sampling.warm_up(self._worker, procedure, self.add, self.show)
             self._builder.spend("warm-up")
+        if self._worker:  # its deadline was that of being warm
+            self._worker.set_deadline(self._procedure.timeout)
 
     def warm_up_tokens(self) -> None:
         """The step for the first token may still have to be compiled."""
@@ -228,7 +230,8 @@ class OpenCase:
         if self._worker:
             self._worker.unpause()
             if renew_timeout:
-                self._worker.set_deadline(self._procedure.timeout)
+                left = max(self._entry.deadline - time.monotonic(), 0.0)
+                self._worker.set_deadline(min(self._procedure.timeout, left))
 
     def end_if_late(self) -> None:
         if self._is_late():

@@ -35,6 +35,13 @@ class Heat(NamedTuple):
     turns: Mapping[str, Sequence[Samples]] = {}  # of each case still in, while it runs
     spent: float = 0.0  # seconds of all these turns
 
+    @property
+    def round_seconds(self) -> float:
+        """Of a round of turns; each has a step that does not count, which of long steps takes as
+        long again. 0 before the first."""
+        rounds = min((len(samples) for samples in self.turns.values()), default=0)
+        return 2 * self.spent / rounds if rounds else 0.0
+
 
 KeepGoing = Callable[[Heat], bool]
 

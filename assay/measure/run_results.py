@@ -10,6 +10,7 @@ from assay.core.records import Result
 from assay.reporting.python_view import Results, Row
 from assay.reporting.results import output
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 
 
 class RunResults(Results[SummarizedResult, Result]):
@@ -39,7 +40,8 @@ class RunResults(Results[SummarizedResult, Result]):
 
     def _output(self) -> Output:
         readings = self._all()
-        return output(readings, fairness(reading.result for reading in readings))
+        mismatches = fairness(reading.result for reading in readings)
+        return output(readings, mismatches, ranking=rank(readings, mismatches))
 
 
 def _score(reading: SummarizedResult) -> float:

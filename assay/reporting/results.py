@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.findings import Mismatch, Output, Quantity, SummarizedResult, Table
+from assay.core.findings import Mismatch, Output, Quantity, Ranking, SummarizedResult, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 from assay.reporting import accuracy, detail, timings
@@ -19,10 +19,14 @@ def output(
     columns: Sequence[str] = (),
     detailed: bool = False,
     raw: bool = False,
+    ranking: Ranking | None = None,
 ) -> Output:
     """`detailed`: a page for a single result. `raw`: with all samples."""
     return Output(
-        tables=(table(readings, mismatches, columns), *timings.generation_tables(readings)),
+        tables=(
+            table(readings, mismatches, columns, ranking),
+            *timings.generation_tables(readings),
+        ),
         page=detail.detail(readings[0]) if detailed and len(readings) == 1 and not columns else "",
         document=results_document(readings, mismatches, raw),
         values=results_values(readings),
@@ -33,17 +37,20 @@ def table(
     readings: Sequence[SummarizedResult],
     mismatches: Sequence[Mismatch] = (),
     columns: Sequence[str] = (),
+    ranking: Ranking | None = None,
 ) -> Table:
     """The table that fits all results, or the one with the chosen columns."""
     if columns:
-        return timings.results_table(readings, mismatches=mismatches, columns=columns)
+        return timings.results_table(
+            readings, mismatches=mismatches, columns=columns, ranking=ranking
+        )
     if accuracy.are_trainings(readings):
         return accuracy.trainings_table(readings)
     if accuracy.are_evaluations(readings):
         return accuracy.accuracy_table(readings)
     if is_self_timed(readings):
         return reported_table(readings)
-    return timings.results_table(readings, mismatches=mismatches)
+    return timings.results_table(readings, mismatches=mismatches, ranking=ranking)
 
 
 def results_document(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from assay.core import registry
+from assay.core.case_text import ab_command
 from assay.core.errors import UsageError
-from assay.core.findings import Mismatch, Quantity, SummarizedResult, Table
+from assay.core.findings import Mismatch, Quantity, Ranking, SummarizedResult, Table
 from assay.core.records import Case, Value
 from assay.core.units import human, span
 from assay.reporting.warnings import notes
@@ -22,6 +24,7 @@ def results_table(
     title: str = "",
     mismatches: Sequence[Mismatch] = (),
     columns: Sequence[str] = (),
+    ranking: Ranking | None = None,
 ) -> Table:
     """One row per result; reasons and doubts are notes with the case's name."""
     check_columns(columns)
@@ -44,7 +47,7 @@ def results_table(
         title=title,
         notes=(
             *_difference_notes(mismatches, speeds),
-            *_winner(readings, names, wrong),
+            *_winner(readings, names, ranking),
             *notes(readings, names),
             *_missing_notes(readings, columns),
         ),
@@ -247,29 +250,37 @@ def _speeds(
     return [speeds.get(row, "") for row in range(len(readings))]
 
 
-def winner_text(readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch] = ()) -> str:
+def winner_text(readings: Sequence[SummarizedResult], ranking: Ranking | None) -> str:
     """`fastest: CASE, …` if the results name one, else ""."""
-    notes = _winner(readings, case_names(readings), _wrong_rows(readings, mismatches))
+    notes = _winner(readings, case_names(readings), ranking)
     return next((note for note in notes if note.startswith(WINNER)), "")
 
 
 def _winner(
-    readings: Sequence[SummarizedResult], names: Sequence[str], wrong: Mapping[int, float]
+    readings: Sequence[SummarizedResult], names: Sequence[str], ranking: Ranking | None
 ) -> list[str]:
-    """Note naming the fastest case with right outputs, or the tie and the `ab` command that would
-    break it."""
-    rates = {row: rate for row, rate in _rates(readings).items() if row not in wrong}
-    if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
+    """Note naming the fastest case, or the tie and the `ab` command that would break it."""
+    if ranking is None:
         return []
-    order = sorted(rates, key=lambda row: -rates[row].value)
-    first, second = order[:2]
-    if rates[second].high < rates[first].low:
-        ratio = rates[first].value / rates[second].value
-        return [f"{WINNER} {names[first]}, {ratio:.2f} times the next ({names[second]})"]
+    rows = {reading.result.id: row for row, reading in enumerate(readings)}
+    first, other = names[rows[ranking.first]], names[rows[ranking.other]]
+    if ranking.certain:
+        return [f"{WINNER} {first}, {ranking.ratio:.2f} times the next ({other})"]
+    few = ", from too few effective samples" if ranking.few else ""
+    cases = [readings[rows[result]].result.case for result in (ranking.other, ranking.first)]
+    backends = registry.names("backends")
+    can_run = all(case.backend in backends for case in cases)
     return [
-        f"{names[first]} and {names[second]} cannot be distinguished here; "
-        f"assay ab '{readings[second].result.case.key}' '{readings[first].result.case.key}' can"
+        f"{first} and {other} cannot be distinguished with {_processes(ranking)}{few}; "
+        f"use {ab_command(*cases) if can_run else 'assay ab'}"
     ]
+
+
+def _processes(ranking: Ranking) -> str:
+    fewest, most = sorted(ranking.processes)
+    if fewest != most:
+        return f"{fewest} and {most} processes"
+    return "one process each" if most == 1 else f"{most} processes each"
 
 
 TOKEN_COLUMNS = {

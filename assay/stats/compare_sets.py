@@ -60,17 +60,23 @@ def difference(
 
 def side(results: Iterable[Result], metric: str) -> Side | None:
     """All successful results of one case; None without a value."""
-    medians: list[float] = []
-    errors: list[float] = []
+    parts: list[Sequence[float]] = []
     unit = ""
     for result in results:
         for values in processes(result, metric):
-            medians.append(float(np.median(values)))
-            errors.append(_error(values))
+            parts.append(values)
             unit = _unit(result, metric)
-    if not medians:
+    return values_side(parts, unit)
+
+
+def values_side(parts: Iterable[Sequence[float]], unit: str) -> Side | None:
+    """Of values by process; None without one."""
+    filled = [part for part in parts if len(part)]
+    if not filled:
         return None
-    return Side(medians, math.sqrt(sum(error**2 for error in errors)) / len(errors), unit)
+    errors = [_error(part) for part in filled]
+    error = math.sqrt(sum(each**2 for each in errors)) / len(errors)
+    return Side([float(np.median(part)) for part in filled], error, unit)
 
 
 def points_side(points: Sequence[StoredPoint]) -> Side:

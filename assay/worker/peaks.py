@@ -31,6 +31,7 @@ def main() -> None:
             continue
         peak = {"device": device, "what": what, "rate": amount / best}
         sys.stdout.write(json.dumps(peak) + "\n")
+        sys.stdout.flush()  # the caller may end this process at any time
 
 
 def shortest(call: Call, wait: Call, seconds: float, clock: Clock = clock) -> float:
@@ -72,6 +73,8 @@ def _torch_kernels(
     wait: Call,
 ) -> Iterator[Kernel]:
     amount = 2.0 * size**3
+    source = torch.ones(length // 4, device=torch_device)
+    yield device, "copy", 2.0 * length, _bind(torch.empty_like(source).copy_, source), wait
     for what in ("float32", "tf32", "float64", "bfloat16", "float16"):
         if what == "tf32" and torch_device == "cpu":
             continue
@@ -81,8 +84,6 @@ def _torch_kernels(
         yield device, what, amount, _bind(torch.mm, left, left), wait
     left = torch.randint(-128, 127, (size, size), device=torch_device, dtype=torch.int8)
     yield device, "int8", amount, _bind(torch._int_mm, left, left.t().contiguous().t()), wait
-    source = torch.ones(length // 4, device=torch_device)
-    yield device, "copy", 2.0 * length, _bind(torch.empty_like(source).copy_, source), wait
 
 
 def _numpy_kernels() -> Iterator[Kernel]:

@@ -47,7 +47,9 @@ def test_a_document_is_read_and_written_again_to_the_same_bytes(path):
 
 
 def shortened(data):
-    """A number that was whole when it was kept is read as a float: 0 is written again as 0.0."""
+    """A number that was whole when it was kept is read as a float: 0 is written again as 0.0.
+    A field of Task that f7cfc39 did not have is written with its default."""
+    data = re.sub(rb',\s*"unnamed": false', b"", data)
     return re.sub(rb"(?<=\d)\.0(?=[,}\]\n])", b"", data)
 
 

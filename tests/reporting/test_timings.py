@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 import pytest
 
@@ -11,6 +13,7 @@ from assay.core.records import Case, Procedure, Result
 from assay.reporting.output.text import table_text
 from assay.reporting.timings import COLUMNS, results_table
 from assay.stats.fairness.checks import differences
+from assay.stats.winner import rank
 
 PEAKS = {"max_rss": 300 * 2**20}
 
@@ -21,9 +24,17 @@ def reading(case: str, rate: float, share: float = 0.01, peaks=PEAKS, **fields) 
         "step_time": quantity(1 / rate, share, "s"),
         "throughput": quantity(rate, share, "items/s"),
     }
-    values = {"id": "20261115-101500-k3fq/001", "procedure": Procedure(), "status": "ok"}
+    values = {
+        "id": f"20261115-101500-k3fq/{int(rate):03}",
+        "procedure": Procedure(),
+        "status": "ok",
+    }
     result = Result(case=as_case(case), peaks=peaks, **(values | fields))
     return SummarizedResult(result=result, summary=Summary(quantities=quantities))
+
+
+def ranked_table(readings, mismatches=()):
+    return results_table(readings, mismatches=mismatches, ranking=rank(readings, mismatches))
 
 
 def quantity(value: float, share: float, unit: str) -> Quantity:
@@ -43,7 +54,7 @@ def column(table, name: str) -> list[str]:
 
 
 def test_the_fastest_is_named_and_the_others_are_a_share_of_it():
-    table = results_table([reading("net@jax", 100), reading("net@torch", 200)])
+    table = ranked_table([reading("net@jax", 100), reading("net@torch", 200)])
 
     assert column(table, "speed / fastest") == ["0.50 x", "1.00 x"]
     assert table.notes[0] == "fastest: net@torch, 2.00 times the next (net@jax)"
@@ -65,7 +76,7 @@ def test_other_options_than_the_fastest_are_noted_first_and_marked():
         )
     )
 
-    table = results_table([off, on], mismatches=differences([off.result, on.result]))
+    table = ranked_table([off, on], mismatches=differences([off.result, on.result]))
 
     assert column(table, "speed / fastest") == ["0.07 x*", "1.00 x"]
     assert table.notes[0] == "* net: options differ: compiler off (torch), on (jax)"
@@ -81,7 +92,7 @@ def test_a_contender_with_wrong_outputs_has_no_rank_and_is_not_the_fastest():
         workload="net", what="outputs", text="they differ", unfair=True, wrong={"native": 0.25}
     )
 
-    table = results_table(readings, mismatches=[wrong])
+    table = ranked_table(readings, mismatches=[wrong])
 
     assert column(table, "speed / fastest") == ["outputs differ by 0.25", "1.00 x", "0.50 x"]
     assert table.notes[1] == "fastest: net@torch, 2.00 times the next (net@jax)"
@@ -91,17 +102,53 @@ def test_beside_a_contender_with_wrong_outputs_alone_nobody_is_the_fastest():
     readings = [reading("net@native", 400, id="n"), reading("net@torch", 200, id="t")]
     wrong = Mismatch(workload="net", what="outputs", text="", unfair=True, wrong={"n": 0.25})
 
-    table = results_table(readings, mismatches=[wrong])
+    table = ranked_table(readings, mismatches=[wrong])
 
     assert not any("fastest" in note for note in table.notes)
 
 
-def test_two_whose_intervals_overlap_are_told_what_would_decide():
-    table = results_table([reading("net@jax", 100), reading("net@torch", 101)])
+def test_two_that_are_close_are_shown_the_command_that_would_decide():
+    table = ranked_table([reading("net@jax", 100), reading("net@torch", 110)])
 
     assert table.notes[0] == (
-        "net@torch and net@jax cannot be distinguished here; assay ab 'net@jax' 'net@torch' can"
+        "net@torch and net@jax cannot be distinguished with one process each; "
+        "use assay ab net@jax net@torch"
     )
+
+
+def test_from_fewer_than_ten_samples_nobody_is_the_fastest():
+    few, many = reading("net@jax", 100), reading("net@torch", 300)
+    quantities = few.summary.quantities
+    quantities["throughput"] = msgspec.structs.replace(quantities["throughput"], n=2)
+
+    note = ranked_table([few, many]).notes[0]
+
+    assert "with one process each, from too few effective samples; use assay ab" in note
+
+
+def test_the_command_can_be_pasted_into_a_shell():
+    first, second = "net:text='a b',n=2@jax", "net:text='a b'@torch"
+    cases = [as_case(first), as_case(second)]
+    readings = [
+        msgspec.structs.replace(
+            reading("net@jax", rate),
+            result=msgspec.structs.replace(
+                reading("net@jax", rate).result,
+                case=msgspec.structs.replace(case, workload="net", params={}, backend=backend),
+            ),
+        )
+        for case, backend, rate in zip(cases, ("jax", "torch"), (101, 100), strict=True)
+    ]
+
+    note = ranked_table(readings).notes[0]
+
+    assert shlex.split(note.partition("; use ")[2]) == ["assay", "ab", second, first]
+
+
+def test_what_ab_cannot_start_gets_no_command():
+    note = ranked_table([reading("net@pyperf", 100), reading("net@asv", 101)]).notes[0]
+
+    assert note.endswith("; use assay ab")
 
 
 def test_speeds_of_different_workloads_are_not_compared():

@@ -10,8 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
+from assay.backends.captured._onnx_check import check_once
+from assay.core import phases
 from assay.core.records import Case, Value
-from assay.native.build import build
+from assay.native.build import ModelFiles, build
 from assay.native.emit import emit
 from assay.native.graph import Graph
 from assay.native.hpvm.configs import split_config_name
@@ -35,6 +37,7 @@ class NativeSession:
         self._model, inputs = _model_and_inputs(captured)
         emitted = emit(_apply_config(self._model.graph, str(case.options["config"]), inputs))
         self._built = build(emitted, self._tools)
+        self._checked = _check(captured, case, self._built)
         self._threads = len(os.sched_getaffinity(0))
         self._loaded = LoadedModel(
             self._built, emitted, len(inputs[0]), self._threads, kernels, SELECTION_SECONDS
@@ -69,7 +72,17 @@ class NativeSession:
             "onednn": bool(self._tools.onednn),
             "cxx": self._tools.version,
             "build_cached": self._built.cached,
+            **({"checked": self._checked} if self._checked else {}),
         }
+
+
+def _check(source: CapturedJob | OnnxFile, case: Case, built: ModelFiles) -> str:
+    """Of an ONNX file; a configuration changes what it computes."""
+    if isinstance(source, CapturedJob) or case.options["config"]:
+        return ""
+    shapes = {name: array.shape for name, array in source.inputs_by_name().items()}
+    with phases.during("checks"):
+        return check_once(source.path, shapes, built, cast(Kernels, case.options["kernels"]))
 
 
 def _apply_config(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as errors
 from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
+from assay.native.onnx.read import runtime_message
 
 # Errors for an invalid or unsupported file.
 _REFUSALS = (
@@ -62,8 +62,7 @@ def _create_session(captured: CapturedJob | OnnxFile, options: Any, case: Case) 
     try:
         return onnxruntime.InferenceSession(captured.onnx(), options, providers=[_PROVIDER])
     except _REFUSALS as error:
-        # without the names of its own source files and functions
-        message = re.sub(r"/onnxruntime_src/.*?\)\s", " ", str(error).strip().partition("\n")[0])
+        message = runtime_message(error)
         version = onnxruntime.__version__
         raise EndingError(
             "failed", f"ONNX Runtime {version} cannot load {case.workload}: {message}"

@@ -56,7 +56,7 @@ def ab(
             "of commands wall_time (default) or NAME=REGEX."
         ),
     ] = "",
-    budget: Annotated[Seconds, Flag("Total time.")] = "5m",
+    budget: Annotated[Seconds, Flag("Total wall-clock time.")] = "5m",
     min_effect: Annotated[Share, Flag("Smallest difference that counts as a change.")] = "1%",
     pairs: Annotated[int, Flag("Maximum number of pairs of processes.")] = 60,
     timeout: Annotated[Seconds, Flag("Limit for one process.")] = "10m",

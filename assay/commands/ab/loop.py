@@ -103,7 +103,9 @@ def _pairs(
     request: AbRequest, state: AbState, run: Recorder, progress: ProgressCallback
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """The comparison after each pair, and the results of that pair."""
-    context = PairContext(run.plan, request.procedure, request.terms.minimum, state.deadline)
+    context = PairContext(
+        run.plan, request.procedure, request.terms.minimum, state.deadline, state.limit
+    )
     state.notes += shared_cache.notes(run.plan)
     comparison = state.comparison()
     with contenders.check_out_pair(request.pair, _builder(request.build)) as pair:

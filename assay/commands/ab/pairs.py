@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
 from assay.core.records import Plan, Procedure, Result
 from assay.measure import task
-from assay.measure.case import HeatEntry, measure_case
+from assay.measure.case import OUT_OF_TIME, HeatEntry, measure_case
 from assay.measure.contenders import Contender, Pair
 from assay.measure.heat import Heat, run_heat
 from assay.measure.recorder import Recorder
@@ -34,6 +35,7 @@ NO_RESULTS: Mapping[str, Result] = {}
 CLOSE_FACTOR = 4  # a pair whose error is the minimum over this needs no more turns
 FASTEST_TURNS = 40  # at most, to find the fastest step of each; 7 to 20 are usual
 COMMAND_TURNS = 5  # of a command in one pair, if they are
+MIN_LEFT = 0.1  # seconds of a timeout, at least
 SHORT_SECONDS = 3.0  # seconds; longer commands have one turn a pair
 
 NOT_INTERLEAVED = "one after the other"  # the tag `order` of results that were not taken in turns
@@ -56,6 +58,7 @@ class PairContext(NamedTuple):
     procedure: Procedure
     min_effect: float
     deadline: float  # by the clock of this machine; in seconds from now, where it is sent
+    limit: float = math.inf  # likewise; what still runs then is ended
 
 
 class PairSpec(NamedTuple):
@@ -77,7 +80,10 @@ def take_pair(
     why = spec.not_interleaved or (COMMANDS if spec.pair[0].task else "")
     if not why:
         entries = [
-            _add_known_facts(HeatEntry(side, contender.case, new_case()), spec.earlier.get(side))
+            _add_known_facts(
+                HeatEntry(side, contender.case, new_case(), deadline=context.limit),
+                spec.earlier.get(side),
+            )
             for side, contender in zip(SIDES, spec.pair, strict=True)
         ]
         keep_going = partial(needs_turns, context=context, known=spec.earlier_pairs)
@@ -107,6 +113,8 @@ def needs_turns(heat: Heat, context: PairContext, known: Sequence[PairRatio]) ->
     """Whether a pair needs more turns: fewer than pay off, and its ratio is still uncertain."""
     baseline, candidate = (heat.turns[side] for side in SIDES)
     count = len(baseline)
+    if count and time.monotonic() + heat.round_seconds > context.limit:
+        return False
     if count < paired_ratio.MIN_TURNS:
         return True
     if time.monotonic() > context.deadline:
@@ -141,7 +149,7 @@ def _take_separately(
     start = time.monotonic()
     for turn in range(COMMAND_TURNS):
         for side in order.sample(SIDES, 2):
-            result = _measure(contenders[side], case_dirs[side], context.procedure, progress)
+            result = _measure(contenders[side], case_dirs[side], context, progress)
             results[side] = _join_turns(results[side], result) if turn else result
             if result.status != "ok":
                 for other in SIDES:
@@ -156,11 +164,20 @@ def _take_separately(
 
 
 def _measure(
-    contender: Contender, case_dir: CaseDir, procedure: Procedure, progress: ProgressCallback
+    contender: Contender, case_dir: CaseDir, context: PairContext, progress: ProgressCallback
 ) -> Result:
+    """Ended at the limit of the comparison, if that comes before its own timeout."""
+    left = max(context.limit - time.monotonic(), MIN_LEFT)
+    own = (contender.task.timeout or task.TIMEOUT) if contender.task else context.procedure.timeout
     if contender.task:
-        return task.run_task(contender.task, case_dir, suggest=False)
-    return measure_case(contender.case, procedure, case_dir, progress)
+        limited = msgspec.structs.replace(contender.task, timeout=min(own, left))
+        result = task.run_task(limited, case_dir, suggest=False)
+    else:
+        procedure = msgspec.structs.replace(context.procedure, timeout=min(own, left))
+        result = measure_case(contender.case, procedure, case_dir, progress)
+    if result.status == "timeout" and left < own:
+        return msgspec.structs.replace(result, status="skipped", reason=OUT_OF_TIME)
+    return result
 
 
 def _not_run_results(contender: Contender, case_dir: CaseDir, failed: Result) -> Result:
@@ -213,7 +230,8 @@ def take_remote_pair(
     spec: PairSpec, context: PairContext, run: Recorder, progress: ProgressCallback
 ) -> PairResults:
     """As `take_pair`, on a node of a cluster, whose clock differs."""
-    sent = context._replace(deadline=context.deadline - time.monotonic())
+    now = time.monotonic()
+    sent = context._replace(deadline=context.deadline - now, limit=context.limit - now)
     case_dirs = (run.new_case(), run.new_case())
     unit = RemoteTask(take_pair_on_node, (spec, sent), spec.pair[0].case, case_dirs, progress)
     pair: PairResults = run_single(run.elsewhere, unit)
@@ -224,7 +242,8 @@ def take_pair_on_node(
     case_dirs: Sequence[CaseDir], progress: ProgressCallback, spec: PairSpec, sent: PairContext
 ) -> PairResults:
     """Runs on the node; a retry gets the same folders."""
-    context = sent._replace(deadline=sent.deadline + time.monotonic())
+    now = time.monotonic()
+    context = sent._replace(deadline=sent.deadline + now, limit=sent.limit + now)
     new_case = itertools.cycle(case_dirs).__next__
     with shared_cache_dir(case_dirs[0].folder.parent, context.plan):
         pair = take_pair(spec, context, new_case, progress)

@@ -9,15 +9,18 @@ from typing import Literal
 import msgspec
 
 from assay.commands.ab.pairs import NOT_RUN_REASON, SIDES, PairResults
+from assay.core.budget import hard_limit
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Procedure, Result
 from assay.core.units import as_seconds, as_share, human
 from assay.measure import contenders
+from assay.measure.case import OUT_OF_TIME
 from assay.stats import generation, paired_ratio, sequential
 from assay.stats.fairness import checks, outputs
 from assay.stats.paired_ratio import Comparison
 
 WARM_UP_SECONDS = 5.0  # seconds of warm-up, and of sampling where processes run one by one
+SECONDS_FACTOR = 10  # of the time that was too short for one pair: for several
 WARM_UP_SHARE = 6  # of the budget, at most, for one process where apart
 
 
@@ -64,6 +67,7 @@ class AbState:
         self.notes: list[str] = []
         self.failures: list[str] = []
         self.not_interleaved = ""
+        self.late = False  # the last pair was ended by the limit, and does not count
         self.terms = request.terms
 
     @property
@@ -78,8 +82,15 @@ class AbState:
     def deadline(self) -> float:
         return self._begun + self._request.budget
 
+    @property
+    def limit(self) -> float:
+        return self._begun + hard_limit(self._request.budget)
+
     def add(self, pair: PairResults) -> None:
         self.last, self._added = time.monotonic() - self._added, time.monotonic()
+        self.late = any(result.reason == OUT_OF_TIME for result in pair.results)
+        if self.late:
+            return
         for side_results, result in zip(self.results, pair.results, strict=True):
             side_results.append(result)
         for side, result in zip(SIDES, pair.results, strict=True):
@@ -141,6 +152,8 @@ def _with_distinct_keys(results: Sequence[Result]) -> Iterator[Result]:
 
 def stop_reason(request: AbRequest, comparison: Comparison, state: AbState) -> str:
     """Why there is no further pair; "" where there is one."""
+    if state.late:
+        return _ended_by_limit(request, comparison, state)
     endings = {results[-1].status for results in state.results}
     if "interrupted" in endings:
         return f"interrupted by the user after {_pairs(comparison.ratio.n)}"
@@ -157,6 +170,15 @@ def stop_reason(request: AbRequest, comparison: Comparison, state: AbState) -> s
     if state.spent + each > request.budget:
         return _is_out_of_time(request, comparison, state.spent / state.pairs)
     return ""
+
+
+def _ended_by_limit(request: AbRequest, comparison: Comparison, state: AbState) -> str:
+    if state.pairs:
+        return _is_out_of_time(request, comparison, state.spent / state.pairs)
+    return (
+        f"undecided: budget of {human(request.budget, 's')} used up before the first pair was "
+        f"measured; try --budget {round(SECONDS_FACTOR * state.spent + 1)}s"
+    )
 
 
 def _next_pair(request: AbRequest, state: AbState) -> float:

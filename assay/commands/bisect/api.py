@@ -38,7 +38,12 @@ def bisect(
     bad: Annotated[str, Flag("The end that is slow.", "COMMIT|NAME==VERSION")],
     metric: Annotated[str, Flag("What to compare, as of assay ab; default: step_time.")] = "",
     build: Annotated[str, Flag("Run in the checkout of each commit first.", "COMMAND")] = "",
-    budget: Annotated[Seconds, Flag("Time for one comparison.")] = "1m",
+    budget: Annotated[
+        Seconds,
+        Flag(
+            "Wall-clock time for one comparison; for the first, of the two ends, up to five times."
+        ),
+    ] = "1m",
     min_effect: Annotated[Share, Flag("Minimum difference between the two ends.")] = "1%",
     confidence: Annotated[Share, Flag("Confidence at which to stop.")] = "95%",
     trust: Trust = False,

@@ -71,7 +71,7 @@ def race(
         Axes | None,
         Flag("Option or parameter to vary; repeatable.", "NAME=A,B", read="axes"),
     ] = None,
-    budget: Annotated[Seconds, Flag("Total time.")] = "5m",
+    budget: Annotated[Seconds, Flag("Total wall-clock time.")] = "5m",
     min_effect: Annotated[Share, Flag("Contenders closer than this are equally good.")] = "2%",
     metric: Annotated[
         str,
@@ -310,7 +310,7 @@ def _heat(run: Recorder, state: RaceState, progress: ProgressCallback) -> Heat:
         HeatEntry(name, state.cases[name], run.new_case(), state.facts(name), deadline=deadline)
         for name, deadline in zip(names, state.deadlines(len(names)), strict=True)
     ]
-    context = HeatContext(run.plan, procedure, state.rules, state.deadline)
+    context = HeatContext(run.plan, procedure, state.rules, state.deadline, state.limit)
     if run.elsewhere is None:
         heat = take_heat(entries, context, progress, number)
     else:

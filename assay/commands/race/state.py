@@ -12,6 +12,7 @@ import numpy as np
 
 from assay.commands.race import ranking
 from assay.commands.race.ranking import Place, Race
+from assay.core.budget import hard_limit
 from assay.core.executor import CaseDir, RemoteTask
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
@@ -29,7 +30,7 @@ from assay.stats.intervals import quantile, student
 from assay.stats.paired_ratio import PairRatio
 
 MIN_TURNS, MAX_TURNS = 5, 30
-MIN_CONTENDERS = 2  # contenders opened whatever the budget, so that a session has a result
+MIN_CONTENDERS = 2  # contenders that may be late, so that a session has a result
 
 
 class RaceState:
@@ -47,6 +48,7 @@ class RaceState:
         self._begun = self._last_end = time.monotonic()
         self._lengths: list[float] = []  # seconds of the heats of this session
         self.deadline = self._begun + plan.procedure.budget
+        self.limit = self._begun + hard_limit(plan.procedure.budget)
         self._last = {name: result for heat in heats for name, result in heat.items()}
         self._outputs: dict[str, OutputValues] = {}
         self._known_wrong = self._wrong = wrong  # of heats before an interrupt
@@ -82,7 +84,7 @@ class RaceState:
     def deadlines(self, count: int) -> list[float]:
         """By when each of a heat has to be warm, so that its turns end with the budget."""
         sure = 0 if self._lengths else min(MIN_CONTENDERS, count)
-        return [math.inf] * sure + [self.deadline - self._turn_seconds(count)] * (count - sure)
+        return [self.limit] * sure + [self.deadline - self._turn_seconds(count)] * (count - sure)
 
     def ranking(self) -> Race:
         places = self._places()
@@ -125,6 +127,9 @@ class RaceState:
         untried = sum(place.state == "untried" for place in places)
         rest = f"{left} contender{'' if left == 1 else 's'} left"
         rest += f", {untried} not tried" if untried else ""
+        if not self._last:
+            took = max(self._plan.procedure.budget, sum(self._lengths))
+            rest += f"; not even two were warm by then: try --budget {math.ceil(3 * took)}s"
         return f"budget of {self._plan.procedure.budget:g} s used up; {rest}"
 
     def _is_out_of_time(self) -> bool:
@@ -145,11 +150,16 @@ class HeatContext(NamedTuple):
     procedure: Procedure
     rules: paired_ratio.DecisionRule
     deadline: float  # by the clock of this machine; in seconds from now, where it is sent
+    limit: float  # likewise; no round begins that would end after it
 
 
-def needs_turns(heat: Heat, rules: paired_ratio.DecisionRule, deadline: float) -> bool:
+def needs_turns(
+    heat: Heat, rules: paired_ratio.DecisionRule, deadline: float, limit: float = math.inf
+) -> bool:
     """Whether some ratio of a heat is uncertain, and turns cost less than opening."""
     count = min(len(samples) for samples in heat.turns.values())
+    if count and time.monotonic() + heat.round_seconds > limit:
+        return False
     if count < MIN_TURNS:
         return True
     late = time.monotonic() > deadline
@@ -178,7 +188,9 @@ def _ratios_to_best(turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
 def take_heat(
     entries: Sequence[HeatEntry], context: HeatContext, progress: ProgressCallback, seed: int
 ) -> Heat:
-    keep_going = partial(needs_turns, rules=context.rules, deadline=context.deadline)
+    keep_going = partial(
+        needs_turns, rules=context.rules, deadline=context.deadline, limit=context.limit
+    )
     return run_heat(entries, context.procedure, progress, keep_going, seed)
 
 
@@ -219,4 +231,6 @@ def _shift_deadlines(
     entries: Sequence[HeatEntry], context: HeatContext, seconds: float
 ) -> tuple[list[HeatEntry], HeatContext]:
     shifted = [entry._replace(deadline=entry.deadline + seconds) for entry in entries]
-    return shifted, context._replace(deadline=context.deadline + seconds)
+    return shifted, context._replace(
+        deadline=context.deadline + seconds, limit=context.limit + seconds
+    )

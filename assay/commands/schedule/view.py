@@ -12,12 +12,14 @@ from assay.core.findings import Output, SummarizedResult, Table
 from assay.core.records import SCHEMA
 from assay.reporting import results
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 
 
 def output(night: PlanRun, readings: Sequence[SummarizedResult]) -> Output:
     """Results, checks, findings."""
     mismatches = fairness(reading.result for reading in readings)
-    tables = [results.table(readings, mismatches)] if readings else []
+    ranking = rank(readings, mismatches)
+    tables = [results.table(readings, mismatches, ranking=ranking)] if readings else []
     if night.checked:
         tables.append(view.check_table(night.checked))
     tables.append(

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from assay.backends.keras import engines
 from assay.core import guard, registry, start
@@ -24,8 +23,7 @@ from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.core.registry import backends_for
 from assay.measure import plan, process_env
-from assay.measure.compiler.agreement import distance
-from assay.native import capture, files, reference
+from assay.native import capture, files
 from assay.native import expected as answers
 from assay.native.expected import ReferenceOutputs
 from assay.native.graph import Graph
@@ -37,14 +35,6 @@ TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
     expected: ReferenceOutputs
-
-    def rounding(self) -> float:
-        """Difference of its outputs in float32 and float64; takes minutes for a large model."""
-        by_dtype = (
-            reference.outputs(self.graph, *self.expected.inputs, dtype=dtype)
-            for dtype in (np.float32, np.float64)
-        )
-        return max(distance(low, high) for low, high in zip(*by_dtype, strict=True))
 
 
 def capture_by_name(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,36 +16,60 @@ import numpy as np
 
 from assay.backends.devices import PROBES
 from assay.core import codec, guard, registry, start
+from assay.core.budget import Budget
+from assay.core.clock import Clock
 from assay.core.errors import StoreError
 from assay.core.files import write_atomic
 from assay.core.records import SCHEMA, Value
 from assay.measure.machine import environment
 
 FILE = "doctor.json"
-PROBE_TIMEOUT = 120.0  # seconds, for one probe process
+SECONDS = 60.0  # of a checkup, all in all
+PEAKS_LIMIT = 120.0  # seconds, for peaks that are measured for a result
+QUICK = 4  # a quick one takes this part of it
+NOISE_SHARE = 0.5  # of the budget, at most, for the first look at the noise
+FRAMEWORKS_SHARE = 0.25  # of the budget, kept for the frameworks while peaks are measured
 LONGER_FACTOR = 4  # times as many seconds, for the remedy of longer sampling
+
+LATE = "it did not answer in time"
 
 # Peaks are only reused on a machine where these are equal.
 _IDENTITY = ("cpu", "cpus_allowed", "cgroup_cpus", "memory", "gpus", "gpu0")
 
 
-def examine(home: Path, quick: bool, progress: Callable[[str], None]) -> Checkup:
-    """All of it, in under a minute; stored in `home`, so that results can use the peaks."""
+def examine(
+    home: Path, quick: bool, progress: Callable[[str], None], clock: Clock = time.monotonic
+) -> Checkup:
+    """All that can be measured in a minute, or in a quarter of it if `quick`; stored in `home`, so
+    that results can use the peaks. What the time was too short for is `left_out`."""
     _check_writable(home)
+    budget = Budget(SECONDS / (QUICK if quick else 1), clock)
     machine = environment.current_environment().machine
-    noise, remedies = _measure_noise(0.6 if quick else 2.5, progress)
+    seconds = 0.6 if quick else 2.5
+    progress("how noisy this machine is now …")
+    noise = _noise(_Trial("noise", "", seconds), NOISE_SHARE * budget.seconds)
+    opening = max(0.0, budget.spent - seconds)
     progress("the highest rates of this machine …")
-    peaks = _peaks(0.2 if quick else 0.8, machine)
+    reserve = FRAMEWORKS_SHARE * budget.seconds
+    peaks, complete = _peaks(0.2 if quick else 0.8, machine, max(0.0, budget.left - reserve))
     progress("which framework sees which device …")
+    frameworks = _frameworks(budget)
+    remedies, untried = _try_remedies(noise, seconds, opening, budget, progress)
+    left_out = [] if noise else ["noise"]
+    left_out += [] if complete else ["highest rates" if not peaks else "some highest rates"]
+    left_out += [f.name for f in frameworks if f.problem == LATE] + untried
     checkup = Checkup(
         when=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine,
-        frameworks=_frameworks(),
+        frameworks=frameworks,
         backends={name: registry.backend(name).missing() for name in registry.names("backends")},
         monitors={name: _missing_reason(name) for name in registry.names("monitors")},
         noise=noise,
         remedies=remedies,
         peaks=_merge_peaks(peaks, _stored_peaks(home)),
+        budget=budget.seconds,
+        seconds=round(budget.spent, 1),
+        left_out=tuple(left_out),
     )
     write_atomic(home / FILE, codec.encode(checkup, indent=2))
     return checkup
@@ -57,7 +82,7 @@ def peaks_for(home: Path) -> dict[str, Value]:
 
 def fresh_peaks(seconds: float = 0.2) -> dict[str, Value]:
     """Peaks as facts, measured now: each kernel for so many seconds, after some for the start."""
-    peaks = _peaks(seconds, {})
+    peaks, _ = _peaks(seconds, {}, PEAKS_LIMIT)
     return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in peaks}
 
 
@@ -102,14 +127,17 @@ class _Trial(NamedTuple):
     cpus: tuple[int, ...] = ()
 
 
-def _measure_noise(
-    seconds: float, progress: Callable[[str], None]
-) -> tuple[Noise | None, tuple[Remedy, ...]]:
-    """The noise now, then with each remedy."""
-    progress("how noisy this machine is now …")
-    noise = _noise(_Trial("", "", seconds))
+def _try_remedies(
+    noise: Noise | None,
+    seconds: float,
+    opening: float,
+    budget: Budget,
+    progress: Callable[[str], None],
+) -> tuple[tuple[Remedy, ...], list[str]]:
+    """The noise with each remedy, and the names of those that there was no time for. `opening`:
+    seconds that the first probe took beside its own."""
     if not noise:
-        return None, ()
+        return (), []
     remedies = [
         Remedy(
             name="interleave what is compared",
@@ -118,13 +146,19 @@ def _measure_noise(
             after=noise.visible,
         )
     ]
+    untried = []
     for trial in _trials(seconds):
-        progress(f"and so: {trial.name} …")
-        if after := _noise(trial):
+        after = None
+        if budget.left >= trial.seconds + opening:
+            progress(f"and so: {trial.name} …")
+            after = _noise(trial, budget.left)
+        if after is None:
+            untried.append(trial.name)
+        else:
             remedies.append(
                 Remedy(name=trial.name, how=trial.how, before=noise.visible, after=after.visible)
             )
-    return noise, tuple(remedies)
+    return tuple(remedies), untried
 
 
 def _trials(seconds: float) -> list[_Trial]:
@@ -143,16 +177,21 @@ def _trials(seconds: float) -> list[_Trial]:
     ]
 
 
-def _noise(trial: _Trial) -> Noise | None:
-    reported = _run_probe(["assay.worker.noise", str(trial.seconds)], trial.variables, trial.cpus)
-    return noise(*json.loads(reported)) if reported else None
+def _noise(trial: _Trial, limit: float) -> Noise | None:
+    answer = _run_probe(
+        ["assay.worker.noise", str(trial.seconds)], limit, trial.variables, trial.cpus
+    )
+    return noise(*json.loads(answer.text)) if answer.complete and answer.text else None
 
 
-def _peaks(seconds: float, machine: dict[str, Value]) -> tuple[Peak, ...]:
-    lines = [
-        json.loads(line) for line in _run_probe(["assay.worker.peaks", str(seconds)]).splitlines()
-    ]
-    return tuple(
+def _peaks(
+    seconds: float, machine: dict[str, Value], limit: float
+) -> tuple[tuple[Peak, ...], bool]:
+    """Those measured within the limit, and whether these are all."""
+    answer = _run_probe(["assay.worker.peaks", str(seconds)], limit)
+    whole, _, _ = answer.text.rpartition("\n")  # the last line of a killed probe may be torn
+    lines = [json.loads(line) for line in whole.splitlines()]
+    peaks = tuple(
         Peak(
             device=line["device"],
             what=line["what"],
@@ -162,20 +201,23 @@ def _peaks(seconds: float, machine: dict[str, Value]) -> tuple[Peak, ...]:
         )
         for line in lines
     )
+    return peaks, answer.complete
 
 
-def _frameworks() -> tuple[Framework, ...]:
+def _frameworks(budget: Budget) -> tuple[Framework, ...]:
     """Each in its own process, at the same time: most of the time is imports."""
     from importlib.util import find_spec
 
     names = [name for name in PROBES if find_spec(name)]
     request = [(name, _start(["assay.backends.devices", name])) for name in names]
-    return tuple(_framework(name, _answer(process)) for name, process in request)
+    return tuple(_framework(name, _answer(process, budget.left)) for name, process in request)
 
 
-def _framework(name: str, reported: str) -> Framework:
+def _framework(name: str, answered: _Answer) -> Framework:
+    if answered.late:
+        return Framework(name=name, problem=LATE)
     try:
-        answer: dict[str, Any] = json.loads(reported.splitlines()[-1])
+        answer: dict[str, Any] = json.loads(answered.text.splitlines()[-1])
     except (IndexError, ValueError):
         return Framework(name=name, problem="it is installed, but cannot be imported here")
     return Framework(name=name, version=answer["version"], devices=tuple(answer["devices"]))
@@ -190,9 +232,12 @@ def _missing_reason(monitor: str) -> str:
 
 
 def _run_probe(
-    words: list[str], variables: dict[str, str] | None = None, cpus: tuple[int, ...] = ()
-) -> str:
-    return _answer(_start(words, variables, cpus))
+    words: list[str],
+    limit: float,
+    variables: dict[str, str] | None = None,
+    cpus: tuple[int, ...] = (),
+) -> _Answer:
+    return _answer(_start(words, variables, cpus), limit)
 
 
 def _start(
@@ -211,15 +256,22 @@ def _start(
     return started
 
 
-def _answer(process: subprocess.Popen[str]) -> str:
-    """Its output; "" if it failed or hung."""
+class _Answer(NamedTuple):
+    """Output of a probe."""
+
+    text: str = ""
+    complete: bool = True  # it ended well
+    late: bool = False  # it was ended at its limit
+
+
+def _answer(process: subprocess.Popen[str], limit: float) -> _Answer:
     try:
-        reported, _ = process.communicate(timeout=PROBE_TIMEOUT)
+        reported, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.communicate()
-        return ""
-    return reported if process.returncode == 0 else ""
+        reported, _ = process.communicate()
+        return _Answer(reported, complete=False, late=True)
+    return _Answer(reported, complete=process.returncode == 0)
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,6 +325,9 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     noise: Noise | None = None
     remedies: tuple[Remedy, ...] = ()
     peaks: tuple[Peak, ...] = ()
+    budget: float = 0.0  # seconds; 0: not known
+    seconds: float = 0.0  # that it took
+    left_out: tuple[str, ...] = ()  # what the budget was too short for
     schema: int = SCHEMA
     kind: Literal["doctor"] = "doctor"
 

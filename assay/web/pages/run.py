@@ -17,6 +17,7 @@ from assay.core.records import SCHEMA, Query
 from assay.reporting import results
 from assay.stats import stored_summary
 from assay.stats.fairness.checks import fairness
+from assay.stats.winner import rank
 from assay.stores.read import drop_superseded
 from assay.stores.runs import verb_of
 from assay.web.charts.scale import Scale, make_scale
@@ -86,7 +87,8 @@ def _lead(store: Store, run: str, readings: Sequence[SummarizedResult]) -> tuple
 
 
 def _results(run: str, readings: Sequence[SummarizedResult], verb: str) -> Section:
-    table = results.table(readings, fairness(r.result for r in readings))
+    mismatches = fairness(reading.result for reading in readings)
+    table = results.table(readings, mismatches, ranking=rank(readings, mismatches))
     steps = [reading.measured_only.get("step_time") for reading in readings]
     ends = [end for step in steps if step for end in (step.low, step.value, step.high)]
     scale = make_scale(ends)

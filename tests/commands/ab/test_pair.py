@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import msgspec
@@ -22,6 +23,7 @@ from assay.commands.ab.pairs import (
 from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Samples
 from assay.measure import contenders
+from assay.measure.case import OUT_OF_TIME
 from assay.measure.heat import OUT_OF_MEMORY_REASON, Heat
 from assay.measure.recorder import new_run
 from assay.stats.paired_ratio import INTERLEAVED, MAX_TURNS, MIN_TURNS
@@ -100,6 +102,29 @@ def test_long_commands_have_one_turn(setting, monkeypatch):
 
     assert [len(one.values("wall_time")) for one in found.results] == [1, 1]
     assert tags(found)[0] == ("1", "baseline", NOT_INTERLEAVED)
+
+
+def test_a_command_that_outlasts_the_limit_is_ended_and_is_no_failure(setting):
+    context, *others = setting
+    limited = context._replace(limit=1.0)
+
+    found = take_pair(PairSpec(of_commands("sleep 19", "sleep 18"), 1), limited, *others)
+
+    assert {one.status for one in found.results} == {"skipped"}
+    assert OUT_OF_TIME in {one.reason for one in found.results}
+    assert sum(one.seconds for one in found.results) < 18
+
+
+def test_cases_that_are_not_warm_by_the_limit_are_ended(setting, endings):
+    context, *others = setting
+
+    found = take_pair(
+        PairSpec(of_cases(endings, "fine", "hangs"), 1),
+        context._replace(limit=time.monotonic() + 4.0),
+        *others,
+    )
+
+    assert found.results[1].reason == OUT_OF_TIME
 
 
 def test_who_comes_first_is_drawn_by_the_number_of_the_pair(setting, tmp_path):

@@ -12,6 +12,7 @@ from assay.commands.ab.state import AbRequest, AbState, stop_reason
 from assay.core.errors import UsageError
 from assay.core.messages import OutputValues
 from assay.core.records import Case, Procedure, Result, Samples
+from assay.measure.case import OUT_OF_TIME
 from assay.measure.contenders import Contender
 from assay.stats.paired_ratio import DecisionRule
 from assay.testing import FakeClock
@@ -198,3 +199,31 @@ def test_it_ends_in_words_that_say_why(clock, pairs, limits, words):
     state = grown(request, *pairs, clock=clock)
 
     assert stop_reason(request, state.comparison(), state) == words
+
+
+LATE = result(status="skipped", reason=OUT_OF_TIME)
+
+
+def test_a_first_pair_that_outlasts_the_budget_is_no_failure_and_says_what_to_try(clock):
+    request = requested(budget=50.0)
+    state = grown(request, pair(one=LATE, other=LATE), clock=clock, each=55.0)
+
+    assert state.pairs == 0 and not state.failures and not state.notes
+    assert stop_reason(request, state.comparison(), state) == (
+        "undecided: budget of 50.0 s used up before the first pair was measured; try --budget 551s"
+    )
+
+
+def test_a_later_pair_that_outlasts_the_budget_does_not_count(clock):
+    request = requested(budget=3.5)
+    state = grown(request, *NOISY, pair(other=LATE), clock=clock)
+
+    assert state.pairs == 3 and not state.failures
+    assert stop_reason(request, state.comparison(), state).startswith(
+        "undecided: budget of 3.50 s used up after 3 pairs"
+    )
+
+
+@pytest.mark.parametrize(("budget", "limit"), [(1.0, 6.0), (50.0, 55.0), (600.0, 660.0)])
+def test_a_pair_is_ended_a_tenth_after_the_budget_or_5_s(clock, budget, limit):
+    assert AbState(requested(budget=budget), "run").limit == pytest.approx(limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
 import msgspec
@@ -151,13 +150,13 @@ def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
     assert state.ranking().ended == ended
 
 
-def test_the_first_two_of_a_session_are_opened_whatever_the_budget(clock):
+def test_the_first_two_of_a_session_may_be_a_tenth_of_the_budget_late(clock):
     state = begun(budget=60.0)
     first = state.deadlines(3)
     clock.advance(10.0)
     state.add(heat(a=1.0, b=2.0))
 
-    assert first == [math.inf, math.inf, pytest.approx(57.0)]
+    assert first == [pytest.approx(66.0), pytest.approx(66.0), pytest.approx(57.0)]
     assert state.deadlines(2) == [pytest.approx(58.0)] * 2
 
 
@@ -172,6 +171,31 @@ def test_who_was_not_warm_in_time_counts_as_untried(clock):
     assert kept.keys() == {"a", "b"}
     assert states(state)["c"] == "untried"
     assert state.ranking().ended == "budget of 60 s used up; 1 contender left, 1 not tried"
+
+
+def test_a_race_in_which_not_even_two_were_warm_says_what_to_try(clock):
+    late = {
+        name: msgspec.structs.replace(result(name, [], status="skipped"), reason=OUT_OF_TIME)
+        for name in "ab"
+    }
+    state = begun()
+    clock.advance(66.0)
+
+    state.add(Heat(results=late))
+
+    assert state.ranking().ended == (
+        "budget of 60 s used up; 0 contenders left, 3 not tried; "
+        "not even two were warm by then: try --budget 198s"
+    )
+
+
+def test_a_round_of_long_steps_that_would_outlast_the_limit_is_not_begun(clock):
+    running = Heat(turns=turns(2, a=(9.0,), b=(9.0,)), spent=36.0)
+    clock.advance(50.0)
+
+    rules = ranking.decision_rule(2, 0.02)
+    assert not needs_turns(running, rules, deadline=60.0, limit=66.0)
+    assert needs_turns(running, rules, deadline=60.0, limit=90.0)
 
 
 def test_a_race_taken_up_again_has_its_budget_once_more(clock):
