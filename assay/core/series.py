@@ -9,6 +9,8 @@ import msgspec
 
 from assay.core.records import Environment, Result, Value
 
+LATER_OPTIONS = (("devices", 1), ("inputs", "same"))  # options that older results do not have
+
 
 class SeriesKey(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is equal for all points of a series, except the metric."""
@@ -88,7 +90,7 @@ def series_of(result: Result) -> SeriesKey:
         params=case.params,
         backend=case.backend,
         # later options at their defaults are left out, to continue older series
-        options={k: v for k, v in case.options.items() if (k, v) != ("devices", 1)},
+        options={k: v for k, v in case.options.items() if (k, v) not in LATER_OPTIONS},
         machine=machine_of(result.environment),
         key=case.key,
         how=result.tags.get("order", ""),

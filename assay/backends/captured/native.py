@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from assay.backends import options
 from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
 from assay.backends.captured._onnx_check import check_once
-from assay.core import phases
+from assay.core import fingerprint, phases
 from assay.core.records import Case, Value
 from assay.native.build import ModelFiles, build
 from assay.native.emit import emit
@@ -42,13 +43,27 @@ class NativeSession:
         self._loaded = LoadedModel(
             self._built, emitted, len(inputs[0]), self._threads, kernels, SELECTION_SECONDS
         )
-        self._step, self._outputs = self._loaded.bind(*inputs)
+        self._batch = inputs
+        self.set_inputs(self.fresh_inputs(0))
+
+    def fresh_inputs(self, number: int) -> Any:
+        """The arrays, and a call that reads them."""
+        arrays = tuple(options.vary(array, number) for array in self._batch)
+        return arrays, self._loaded.bind(*arrays)
+
+    def set_inputs(self, inputs: Any) -> None:
+        _, (self._step, self._outputs) = inputs
 
     def step(self) -> None:
         self._step()
 
     def wait(self) -> None:
         pass  # a call returns when its outputs are written
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(
+            join_outputs(self._model.in_file_shape([each.copy() for each in self._outputs]))
+        )
 
     def outputs(self) -> Any:
         self._step()

@@ -39,7 +39,7 @@ def check_table(report: CheckReport, everything: bool = False) -> Table:
         numeric=frozenset({"change", "95 % interval", "from", "to", "p"}),
         spare=("p", "from", "to"),
         shortened=frozenset({"case"}),
-        notes=tuple(_notes(report, shown)),
+        notes=tuple(_notes(report, [] if everything else shown)),
     )
 
 

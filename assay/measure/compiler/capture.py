@@ -18,7 +18,7 @@ from assay.backends.keras import engines
 from assay.core import guard, registry, start
 from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.files import user_path
+from assay.core.files import read_plain, user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.core.registry import backends_for
@@ -159,7 +159,7 @@ def _variables(folder: Path) -> dict[str, str]:
 def _read_reply(request: CaptureRequest, folder: Path, output: str) -> CapturedModel:
     refused = folder / "refused.json"
     if refused.exists():
-        refusal = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
+        refusal = msgspec.json.decode(read_plain(refused, 1 << 20), type=CaptureRefused)
         error = AssayError(refusal.sentence, hint=refusal.hint)
         error.status = refusal.status
         raise error

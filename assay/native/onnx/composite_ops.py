@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.native import ops
-from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.model import OnnxOp, check_size
 from assay.native.onnx.read import Importing, refused
 
 Handler = Callable[[Importing, OnnxOp], str]
@@ -131,7 +131,7 @@ def _tile(model: Importing, node: OnnxOp) -> str:
     apart = [size for each in shape for size in (1, each)]
     wide = [size for each in times for size in (each, 1)]
     value = model.add(node, ops.ReshapeOp(tuple(apart)), value)
-    ones = model.fixed(node, np.ones(wide, np.float32), len(wide))
+    ones = model.fixed(node, np.ones(check_size(wide), np.float32), len(wide))
     value = model.add(node, ops.BinaryOp("multiply"), value, ones)
     return model.add(
         node, ops.ReshapeOp(tuple(a * b for a, b in zip(shape, times, strict=True))), value

@@ -17,7 +17,7 @@ from assay.native.onnx.by_item import BY_ITEM, by_item
 from assay.native.onnx.constant_folding import fold
 from assay.native.onnx.evaluation import evaluate
 from assay.native.onnx.integers import BOOL, Integers, note_integers, type_of
-from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.model import OnnxOp, check_size
 from assay.native.onnx.read import FIRST, Importing, refused
 from assay.native.onnx.reshape import file_shape, in_order
 from assay.native.onnx.table import OPERATORS, unsupported
@@ -125,7 +125,9 @@ def _dropout(model: Importing, node: OnnxOp) -> str:
         if node.opset < 12 and mask in model.used:
             raise refused(node, f"opset {node.opset} does not define its mask '{mask}'")
         rank = len(model.shape(value))
-        model.values[mask] = model.fixed(node, np.ones(model.shape(value), np.float32), rank)
+        model.values[mask] = model.fixed(
+            node, np.ones(check_size(model.shape(value)), np.float32), rank
+        )
         model.integers[mask] = Integers(BOOL, 0, 1)
     return value
 

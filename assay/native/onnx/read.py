@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,12 +19,14 @@ from assay.native.graph import Array, Graph, Shape
 from assay.native.graph_builder import GraphBuilder
 from assay.native.onnx.model import (
     DTYPES,
+    MAX_SIZE,
     TYPES,
     OnnxModel,
     OnnxOp,
     OnnxValue,
     read_model,
     type_name,
+    unsupported_file,
 )
 from assay.native.ops import Op, ReshapeOp
 from assay.native.passes.pipeline import eliminate_dead_code
@@ -88,6 +91,9 @@ def import_model(model: OnnxModel, shapes: Mapping[str, Shape] | None = None) ->
 def _import(model: OnnxModel, shapes: Mapping[str, Shape], batched: bool) -> ImportedModel:
     importing = Importing(model, shapes, batched)
     graph = importing.graph()
+    for name, shape in graph.shapes().items():
+        if math.prod(shape) > MAX_SIZE:
+            raise unsupported_file(f"'{name}' has the sizes {shape}, more than {MAX_SIZE} values.")
     dtypes = (importing.integers.get(value.name) for value in model.outputs)
     names = tuple(type_name(each.type) if each else "float32" for each in dtypes)
     return ImportedModel(graph, names, batched, _limits(model))
