@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ from assay.core.sessions import (
 
 SECONDS = 0.1  # of comparisons with fresh inputs, if steps are short
 LONG_STEP = 0.05  # seconds; of longer steps only two are compared
-MIN_TIMES, MAX_TIMES = 2, 8  # fresh batches whose step is timed
+MIN_TIMES, MAX_TIMES = 4, 8  # fresh batches whose step is timed
+LONG_TIMES = 2  # of long steps, which noise does not double
 SLOWER = 2.0  # minimum ratio of the fastest step with fresh inputs to those that repeat them
 LONGER = 2e-5  # seconds by which it has to be longer, too: timers and caches cost some
 LESS = 0.95  # of the multiply-adds at first
@@ -57,9 +59,11 @@ class WorkWatch:
     def __init__(self, session: Session, precision: str) -> None:
         """Called before anything is computed."""
         self._precision = precision
-        inputs = input_samples(session) if isinstance(session, TakesInputs) else ()
-        self._observed = Observed({}, inputs)
-        self._stepped = False
+        self._observed = Observed({})
+        self._stepped, self._error = False, ""
+        with self._noting_errors():
+            if isinstance(session, TakesInputs):
+                self._observed = Observed({}, input_samples(session))
 
     def see_facts(self, session: Session, facts: Mapping[str, Value]) -> None:
         counted = float(facts.get("counted_multiply_adds", 0)) * session.items
@@ -69,13 +73,24 @@ class WorkWatch:
         """Called after steps; the first counts."""
         infers = self._observed.facts.get("mode") == "infer"
         if not self._stepped and infers and isinstance(session, HasStepOutput):
-            self._observed = self._observed._replace(first=session.step_output())
+            with self._noting_errors():
+                self._observed = self._observed._replace(first=session.step_output())
         self._stepped = True
 
     def check(self, session: Session, clock: Clock = clock) -> dict[str, Value]:
-        if not isinstance(session, Stepped):
-            return {}
-        return check_work(session, self._observed, self._precision, clock)
+        facts: dict[str, Value] = {}
+        with self._noting_errors():
+            if isinstance(session, Stepped) and not self._error:
+                facts = check_work(session, self._observed, self._precision, clock)
+        return {**facts, "unchecked": self._error} if self._error else facts
+
+    @contextmanager
+    def _noting_errors(self) -> Iterator[None]:
+        """The samples count although the check is not possible."""
+        try:
+            yield
+        except Exception as error:  # a user's model may raise anything for other inputs
+            self._error = f"{type(error).__name__}: {str(error)[:200]}"
 
 
 def check_work(
@@ -128,7 +143,7 @@ class _Comparison:
             return facts
         self._timed(fresh)
         if not _equal(self._output(), same):
-            return {**facts, "outputs_late": True}
+            return {"outputs_late": True}
         for _ in range(2):  # one batch may give the same by chance
             self._timed(self._fresh())
             if not _equal(self._output(), same):
@@ -158,14 +173,15 @@ class _Comparison:
     def _times(self, batch: Any, usual: float) -> dict[str, Value]:
         """Steps with fresh inputs, in turns with steps that repeat the usual ones."""
         fresh, same = [], []
-        most = MIN_TIMES if usual > LONG_STEP else MAX_TIMES
-        batches = [self._fresh() for _ in range(most)]
+        least, most = (LONG_TIMES, LONG_TIMES) if usual > LONG_STEP else (MIN_TIMES, MAX_TIMES)
         end = self._clock() + SECONDS
-        for number, inputs in enumerate(batches):
+        for number in range(most):
+            inputs = self._fresh()
+            self._timed(batch)  # a step before each, as preparing inputs cools the caches
             fresh.append(self._timed(inputs))
             self._timed(batch)
             same.append(self._timed(batch))
-            if number + 1 >= MIN_TIMES and self._clock() > end:
+            if number + 1 >= least and self._clock() > end:
                 break
         low, middle = min(fresh), median(same)
         if low > SLOWER * middle and low - middle > LONGER:

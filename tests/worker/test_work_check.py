@@ -91,6 +91,15 @@ class Switching(Session):
         return {"mode": "infer", "tf32": self.steps > 3}
 
 
+class Picky(Session):
+    """Raises for any inputs but its own."""
+
+    def step(self):
+        super().step()
+        if self.inputs is not self.batch and not np.array_equal(self.inputs, self.batch):
+            raise ValueError("not a graph")
+
+
 def facts(kind):
     clock = Clock()
     session = kind(clock)
@@ -109,6 +118,7 @@ def facts(kind):
         (Constant, {"outputs_repeat": True}),
         (Late, {"outputs_late": True}),
         (Overwriting, {"inputs_changed": True}),
+        (Picky, {"unchecked": "ValueError: not a graph"}),
     ],
 )
 def test_signs_of_work_that_is_not_done(kind, expected):
