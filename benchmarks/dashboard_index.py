@@ -13,7 +13,7 @@ import msgspec
 
 from assay.core.findings import ANALYSIS_VERSION, Quantity, Summary
 from assay.core.series import SeriesKey
-from assay.stores.sqlite import connect
+from assay.stores.sqlite_index import connect
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 LONG = 10_000  # points of one series

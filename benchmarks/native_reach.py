@@ -44,17 +44,16 @@ def _names() -> list[str]:
 def _judged(name: str) -> str:
     """Layers and difference, or why not."""
     from assay.core.errors import AssayError
-    from assay.measure.compiler.agreement import agreement
     from assay.measure.compiler.capture import capture_model
+    from assay.native.agreement import model_agreement
     from assay.native.compile import compile_graph
     from assay.native.toolchain import toolchain
 
     try:
         found = capture_model(name) if name.endswith(".onnx") else _captured(name)
         made = compile_graph(found.graph, toolchain())
-        names, told = found.graph.outputs, found.expected.outputs
         apart = {
-            kind: agreement(name, names, each, told, "Keras", found.rounding)
+            kind: model_agreement(name, found.graph, each, found.expected)
             for kind, each in made.outputs(found.expected.inputs).items()
         }
     except AssayError as error:

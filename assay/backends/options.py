@@ -75,6 +75,17 @@ OPTIMIZER = Option(
     help="own is the workload's",
     synonyms={"default": "own"},
 )
+INPUTS = Option(
+    default="same",
+    choices=("same", "fresh", "cold"),
+    help="same: every step takes one batch; fresh: a ring of 8 batches, so that no step takes the "
+    "inputs of the one before; cold: a ring larger than the last-level cache",
+)
+INPUTS_REPEAT = Option(
+    default="same",
+    choices=("same",),
+    help="a callable without arguments takes no inputs, so that every step repeats them",
+)
 COMMON = {
     "mode": MODE,
     "precision": PRECISION,
@@ -83,6 +94,7 @@ COMMON = {
     "device": DEVICE,
     "threads": THREADS,
     "python": PYTHON,
+    "inputs": INPUTS,
 }
 
 # Variables of memory allocators; those that are set are facts of a result.
@@ -115,10 +127,27 @@ def refusal(case: Case) -> str:
         return f"device is {device}, but this machine has {gpus() or 'no'} NVIDIA GPU" + (
             "s" if gpus() > 1 else ""
         )
+    if several := inputs_refusal(case):
+        return several
     if isinstance(threads, int) and threads > allowed:
         return f"threads is {threads}, but this process may use {allowed} CPUs"
     if case.options.get("precision") == "tf32" and runs_on_cpu(case):
         return "tf32 is a mode of NVIDIA GPUs, and this case runs on the CPU"
+    return ""
+
+
+def inputs_refusal(case: Case) -> str:
+    """Why its steps cannot take other inputs than one batch, or ""."""
+    chosen = case.options.get("inputs", "same")
+    reasons = {
+        "devices": "a batch that several devices share stays the same",
+        "cuda_graphs": "a CUDA graph reads one batch in place",
+        "method": "fit() takes its examples itself",
+    }
+    usual = {"devices": 1, "cuda_graphs": "off", "method": "step"}
+    for name, reason in reasons.items():
+        if chosen != "same" and case.options.get(name, usual[name]) != usual[name]:
+            return f"inputs is {chosen}, but {reason}: use inputs=same"
     return ""
 
 
@@ -184,6 +213,30 @@ def check_fixed_layout(job: Job, case: Case) -> None:
             f"data_format is channels_first, but {case.workload} takes its inputs as they are.",
             hint="Leave data_format out.",
         )
+
+
+def vary(array: Any, number: int) -> Any:
+    """An array of numpy with other values but of the same kind: rows in another order, or elements
+    if there is one row, and floating-point values scaled. Number 0: the array itself.
+
+    Values stay in their range, so that tokens stay tokens; signs and zeros stay, too.
+    """
+    import numpy as np
+
+    if not number or not array.shape:
+        return array
+    axis = 0 if array.shape[0] > 1 else -1
+    rolled = np.roll(array, number, axis)
+    return (rolled * scale(number)).astype(array.dtype) if _is_floating(array) else rolled
+
+
+def scale(number: int) -> float:
+    """Of fresh floating-point inputs; exact in bfloat16, and different for 32 batches."""
+    return 1 + number % 32 / 128
+
+
+def _is_floating(array: Any) -> bool:
+    return "float" in array.dtype.name  # bfloat16 is no type of numpy's own
 
 
 def to_layout(inputs: Any, channels_first: bool) -> Any:

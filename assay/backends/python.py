@@ -20,7 +20,7 @@ class CallSession:
     """A callable that returns when its work is done, so `wait` does nothing."""
 
     def __init__(self, call: Callable[[], Any], case: Case) -> None:
-        self.step = call
+        self.step = self.call = call
         self.items = int(case.params.get("batch_size", 1))
         self._case = case
 
@@ -39,7 +39,11 @@ class PythonBackend(msgspec.Struct, frozen=True):
 
     @property
     def options(self) -> Mapping[str, Option]:
-        return {"threads": _options.THREADS, "python": _options.PYTHON}
+        return {
+            "threads": _options.THREADS,
+            "python": _options.PYTHON,
+            "inputs": _options.INPUTS_REPEAT,
+        }
 
     def missing(self) -> str:
         return ""

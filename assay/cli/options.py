@@ -87,10 +87,9 @@ def axes(pairs: Mapping[str, str]) -> dict[str, list[str]]:
 
 def print_message(*lines: str) -> None:
     """Print to standard error, which has everything that is not a result."""
+    color = has_color(sys.stderr)
     for line in lines:
-        click.echo(
-            plain(line) if not has_color(sys.stderr) else color_verdicts(plain(line)), err=True
-        )
+        click.echo(plain(line) if not color else color_verdicts(plain(line)), err=True)
 
 
 def is_terminal() -> bool:

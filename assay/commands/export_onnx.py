@@ -15,8 +15,8 @@ from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_user_file
 from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
-from assay.measure.compiler.agreement import agreement, agreement_sentence
 from assay.measure.compiler.capture import CapturedModel, capture_model
+from assay.native.agreement import agreement_sentence, model_agreement
 from assay.native.graph import Graph
 from assay.native.onnx.file import onnx_bytes
 
@@ -58,11 +58,8 @@ def _difference(captured_model: CapturedModel, data: bytes) -> float | None:
     if not importlib.util.find_spec("onnxruntime"):
         return None
     outputs = _run_onnxruntime(captured_model, data)
-    graph, expected = captured_model.graph, captured_model.expected
-    what = f"{graph.name} as ONNX"
-    return agreement(
-        what, graph.outputs, outputs, expected.outputs, expected.judge, captured_model.rounding
-    )
+    graph = captured_model.graph
+    return model_agreement(f"{graph.name} as ONNX", graph, outputs, captured_model.expected)
 
 
 def _run_onnxruntime(captured_model: CapturedModel, data: bytes) -> list[Any]:

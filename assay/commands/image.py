@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import click
+import msgspec
 
 from assay.cli import options, printing
 from assay.cli.command import Keywords, click_command
@@ -50,6 +51,7 @@ def build_image(
     engines.check_tag(tag)
     chosen = engines.find(engine)
     recipe, lines = recipes.recipe(request)
+    recipe = msgspec.structs.replace(recipe, base=engines.pin(chosen, recipe.base))
     with tempfile.TemporaryDirectory() as spare:
         folder = user_path(write) if write else Path(spare)
         write_user_file(folder / "Containerfile", containerfile(recipe).encode())

@@ -11,14 +11,13 @@ from assay.cli.command import click_command
 from assay.cli.main import load
 from assay.commands.list.api import numbers_text, run_headline
 from assay.core.errors import UsageError
-from assay.core.findings import Ranking, SummarizedResult
+from assay.core.findings import Mismatch, Ranking, SummarizedResult
 from assay.core.options import Argument, Columns, Flag, Format, StoreUrl
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.reporting.results import output
 from assay.reporting.timings import winner_text
 from assay.stats.fairness.checks import fairness
-from assay.stats.winner import rank
 from assay.stores import read
 
 VERDICT_COMMANDS = (
@@ -67,12 +66,18 @@ def command(
             hint=read.resume_hint(ids[0].partition("/")[0], store),
         )
     mismatches = fairness(reading.result for reading in readings)
-    ranking = rank(readings, mismatches)
+    ranking = _rank(readings, mismatches) if len(readings) > 1 else None
     shown = output(readings, mismatches, columns, detailed=True, raw=raw, ranking=ranking)
     if format == "text" and len({reading.result.run for reading in readings}) == 1:
         printing.put_verdict(_verdict(readings, ranking, store))
     printing.show(shown, format)
     return 0
+
+
+def _rank(readings: Sequence[SummarizedResult], mismatches: Sequence[Mismatch]) -> Ranking | None:
+    from assay.stats.winner import rank  # here: it loads numpy
+
+    return rank(readings, mismatches)
 
 
 def _verdict(readings: Sequence[SummarizedResult], ranking: Ranking | None, store: StoreUrl) -> str:

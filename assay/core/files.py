@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from assay.core.descriptors import NEW_FILE
 from assay.core.errors import AssayError, UsageError
@@ -27,15 +28,29 @@ def user_path(text: str | Path) -> Path:
 def read_plain(path: Path, max_bytes: int) -> bytes:
     """Read a plain file of at most `max_bytes` bytes. Anything else (a pipe, a device, a link) and
     anything larger is an OSError, before a byte is read: a pipe would never end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no plain file", str(path))
-    with open(descriptor, "rb") as file:
+    with open_plain(path) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {max_bytes >> 20} MiB", str(path))
     return data
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file for reading; anything else is an OSError, as in `read_plain`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return open(descriptor, "rb")
+
+
+def has_text_name(path: Path) -> bool:
+    """Whether the path is valid UTF-8, as pages, databases and archives need it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def write_atomic(path: Path, data: bytes) -> None:

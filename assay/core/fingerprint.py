@@ -21,6 +21,12 @@ def sample_indices(count: int, limit: int = MAX_VALUES) -> Any:
     return np.linspace(0, count - 1, min(limit, count)).round().astype(np.int64)
 
 
+def sample_values(array: Any) -> tuple[tuple[int, ...], Any]:
+    """The shape of all outputs, and those that are used, flat."""
+    flat = array.ravel()
+    return array.shape, flat[sample_indices(len(flat))]
+
+
 def fingerprint_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:
     """Shape, norm, maximum, and some values, which show a wrong order of axes.
 

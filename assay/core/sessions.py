@@ -98,6 +98,33 @@ class HasOutputs(Protocol):
 
 
 @runtime_checkable
+class TakesInputs(Protocol):
+    """A session whose steps can take other inputs than its batch."""
+
+    def fresh_inputs(self, number: int) -> Any:
+        """Inputs as the batch, placed where the steps take them, with other values for every
+        `number`; 0: the batch."""
+
+    def set_inputs(self, inputs: Any) -> None:
+        """What the next steps take."""
+
+
+@runtime_checkable
+class HasStepOutput(Protocol):
+    """A session that keeps the output of its last inference step."""
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        """As `sampled_outputs`; only if its mode is infer."""
+
+
+@runtime_checkable
+class Calling(Protocol):
+    """A session whose step is one call without inputs, which may return something."""
+
+    call: Callable[[], Any]
+
+
+@runtime_checkable
 class HasSampledOutputs(Protocol):
     """A session that samples its outputs on the device."""
 
@@ -158,6 +185,14 @@ class CountsExecuted(Protocol):
 
     def executed_macs(self) -> float:
         """Multiply-adds that the best known algorithm executes, such as Winograd convolution."""
+
+
+@runtime_checkable
+class CountsAgain(Protocol):
+    """A session whose model may compute something else in a later forward pass."""
+
+    def count_again(self) -> tuple[float, str]:
+        """Multiply-adds and dtypes of products of a forward pass of the batch, now."""
 
 
 @runtime_checkable

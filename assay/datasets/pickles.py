@@ -6,29 +6,32 @@ state of an array, which is then constructed from it.
 
 from __future__ import annotations
 
+import io
 import pickle
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.corrupt import REPLACE, damage_error
 from assay.core.errors import AssayError
+from assay.core.files import read_plain
 
 # Exceptions of the pickle module for damaged files.
 _BROKEN = (
     *(pickle.UnpicklingError, EOFError, OSError, ValueError, TypeError, AttributeError),
-    *(IndexError, KeyError, MemoryError, OverflowError),
+    *(IndexError, KeyError, MemoryError, OverflowError, RecursionError),
 )
+MAX_BYTES = 1 << 30
+_PLAIN = (bytes, str, bool, int, float)
 
 
 def load_arrays(path: Path) -> dict[bytes, Any]:
     """The dict in a file; text of Python 2 becomes bytes."""
     expected = "a pickled dict of arrays was expected"
     try:
-        with open(path, "rb") as file:
-            content = _Unpickler(path, file).load()
+        content = _Unpickler(path, read_plain(path, MAX_BYTES)).load()
         if not isinstance(content, dict):
             raise ValueError(f"it holds a {type(content).__name__}")
         return {_key(key): _value(value) for key, value in content.items()}
@@ -45,7 +48,13 @@ def _key(key: object) -> bytes:
 
 
 def _value(value: object) -> object:
-    return value.array() if isinstance(value, _Array) else value
+    """Lists of plain values only: nested ones, which share parts, can expand without limit."""
+    if isinstance(value, _Array):
+        return value.array()
+    items = value if isinstance(value, list | tuple) else [value]
+    if not all(item is None or isinstance(item, _PLAIN) for item in items):
+        raise ValueError("a value is no array, no plain value and no list of them")
+    return value
 
 
 class _Dtype:
@@ -74,26 +83,21 @@ class _Array:
         return np.frombuffer(data, np.uint8).reshape(shape)
 
 
-def _bytes(text: str, encoding: str | bytes) -> bytes:
-    """Encoding of bytes by Python 3 for Python 2; others are errors."""
-    if encoding not in {"latin1", b"latin1"}:
-        raise ValueError(f"bytes encoded as {encoding!r}")
-    return text.encode("latin1")
-
-
 _ALLOWED = {
     ("numpy.core.multiarray", "_reconstruct"): _Array,
     ("numpy._core.multiarray", "_reconstruct"): _Array,
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Dtype,
-    ("_codecs", "encode"): _bytes,
+    ("_codecs", "encode"): None,  # _Unpickler._encode
 }
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        super().__init__(file, encoding="bytes")
+# The unpickler in Python: that in C allocates as much as a number in the file says.
+class _Unpickler(pickle._Unpickler):
+    def __init__(self, path: Path, data: bytes) -> None:
+        super().__init__(io.BytesIO(data), encoding="bytes")
         self._path = path
+        self._encoded = 0
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
@@ -101,4 +105,40 @@ class _Unpickler(pickle.Unpickler):
                 f"{self._path} needs {module}.{name}, but may only contain arrays.",
                 hint=f"It may be hostile. {REPLACE}",
             )
-        return _ALLOWED[module, name]
+        return _ALLOWED[module, name] or self._encode
+
+    def _encode(self, text: str, encoding: str | bytes) -> bytes:
+        """Encoding of bytes by Python 3 for Python 2; others are errors."""
+        if encoding not in {"latin1", b"latin1"}:
+            raise ValueError(f"bytes encoded as {encoding!r}")
+        self._encoded += len(text)  # one text can be encoded many times
+        if self._encoded > MAX_BYTES:
+            raise ValueError(f"it expands to more than {MAX_BYTES >> 20} MiB")
+        return text.encode("latin1")
+
+
+def _checked(name: str) -> Any:
+    """A method of the unpickler that first checks the keys which it would hash: a tuple of tuples
+    that share parts has more parts than anybody can visit."""
+    method = getattr(pickle._Unpickler, name)
+
+    def load(unpickler: Any) -> None:
+        keys = unpickler.stack[-2:-1] if name == "load_setitem" else unpickler.stack[::2]
+        if not all(isinstance(key, _PLAIN) for key in keys):
+            raise pickle.UnpicklingError("a key is no text and no number")
+        method(unpickler)
+
+    return load
+
+
+def _refuse(unpickler: Any) -> None:
+    raise pickle.UnpicklingError("it has a set, or a number of another kind")
+
+
+_Unpickler.dispatch = {
+    **pickle._Unpickler.dispatch,
+    pickle.SETITEM[0]: _checked("load_setitem"),
+    pickle.SETITEMS[0]: _checked("load_setitems"),
+    pickle.DICT[0]: _checked("load_dict"),
+    **dict.fromkeys((code[0] for code in (pickle.ADDITEMS, pickle.FROZENSET)), _refuse),
+}

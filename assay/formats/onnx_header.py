@@ -34,6 +34,7 @@ TYPES = {
     12: "uint32",
     13: "uint64",
 }
+MAX_SIZE = 2**31 - 1  # of an axis
 FLOATING = frozenset({"float32", "float16", "float64"})
 _PASSING = frozenset({"Cast", "Identity"})  # treated as identity
 
@@ -184,7 +185,10 @@ def _input(data: Any) -> ModelInput:
     sizes: list[int | str] = []
     for number, dimension in fields(tensor.get(2, b"")):
         size: dict[int, Any] = dict(fields(dimension)) if number == 1 else {}  # type: ignore[arg-type]
-        sizes.append(int(size[1]) if size.get(1, 0) > 0 else _text(size.get(2, b"")))
+        length = int(size.get(1, 0))
+        if abs(length) > MAX_SIZE:
+            raise DamagedError(f"its input {name} has a size of {length}, more than {MAX_SIZE}")
+        sizes.append(length if length > 0 else _text(size.get(2, b"")))
     return ModelInput(name=name, dtype=TYPES[int(tensor[1])], sizes=tuple(sizes))
 
 

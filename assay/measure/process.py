@@ -30,6 +30,7 @@ from assay.core.messages import (
     Reported,
     Request,
     Response,
+    TimedSteps,
     pack,
     unpack,
 )
@@ -72,6 +73,7 @@ class WorkerProcess:
             raise EndingError("failed", f"{command[0]} did not start: {why}") from None
         finally:
             self._close(orders, answers, output)
+        self.clocks = Clocks()
         self._log = TruncatedLog(folder / "worker.log")
         self._monitoring = Monitoring(self._process.pid, folder)
 
@@ -92,7 +94,11 @@ class WorkerProcess:
     def ask(self, request: Request) -> Iterator[Response]:
         """The worker's answers to one request. Raises EndingError if it cannot answer."""
         self.send(request)
-        yield from self.answers()
+        start = time.monotonic()
+        for answer in self.answers():
+            if isinstance(answer, TimedSteps):
+                self.clocks.add(time.monotonic() - start, answer)
+            yield answer
 
     def send(self, request: Request) -> None:
         """Do not wait for its answers."""
@@ -275,6 +281,30 @@ def out_of_memory_kills() -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+MIN_CLOCK_SECONDS = 0.2  # of sampling, to compare the worker's clock with this process's
+MIN_CLOCK_SHARE = 0.5  # of it that a worker reports at least: answers take time, too
+
+
+class Clocks:
+    """Time that a worker reported for its samples, and that passed here meanwhile."""
+
+    def __init__(self) -> None:
+        self._reported = self._passed = 0.0
+
+    def add(self, passed: float, timed: TimedSteps) -> None:
+        if timed.starts:
+            self._reported += timed.starts[-1] + timed.seconds[-1] - timed.starts[0]
+            self._passed += passed
+
+    @property
+    def suspicious_share(self) -> float:
+        """Reported by passed time if a timer must have been changed, else 0."""
+        if self._passed < MIN_CLOCK_SECONDS:
+            return 0.0
+        share = max(self._reported / self._passed, 1e-9)
+        return share if share < MIN_CLOCK_SHARE else 0.0
 
 
 HEAD_BYTES = 1 << 20  # bytes stored of the beginning

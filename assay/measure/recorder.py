@@ -26,8 +26,10 @@ from assay.measure.machine import environment
 from assay.measure.machine.doctor import peaks_for
 from assay.measure.plausible import refuse_impossible
 from assay.measure.program import defer_signals
+from assay.measure.quick import TimeLimit
 from assay.measure.remote import THIS_MACHINE, Machines, failed_result, measure_there
 from assay.measure.shared_cache import shared_cache_dir
+from assay.measure.source import with_source
 from assay.stats import stored_summary
 from assay.stores import folders
 from assay.stores.importing import IMPORTED
@@ -99,7 +101,7 @@ class Recorder:
             tags={**self.plan.tags, **result.tags},
             environment=env,
         )
-        whole = whole if self.elsewhere else refuse_impossible(whole)
+        whole = whole if self.elsewhere else with_source(refuse_impossible(whole), self.store)
         self.store.append(whole)
         return stored_summary.read(self.store, whole)
 
@@ -168,19 +170,27 @@ def find_run_of_command(text: str, verb: str, home: Home) -> str:
 
 
 def run_cases(
-    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines = THIS_MACHINE
+    plan: Plan,
+    home: Home,
+    progress: ProgressCallback,
+    machines: Machines = THIS_MACHINE,
+    limit: TimeLimit | None = None,
 ) -> Iterator[SummarizedResult]:
-    """Measure every case of a plan as a new run, on these machines."""
+    """Measure every case of a plan, or those for which the limit leaves time, as a new run."""
     if machines is THIS_MACHINE:  # else the data has to be on the cluster
         modes.check(plan, settings.home(home))
-    return _run(plan, home, progress, machines)
+    return _run(plan, home, progress, machines, limit)
 
 
 def _run(
-    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines
+    plan: Plan,
+    home: Home,
+    progress: ProgressCallback,
+    machines: Machines,
+    limit: TimeLimit | None,
 ) -> Iterator[SummarizedResult]:
     with machines as elsewhere, new_run(plan, home, elsewhere) as run:
-        yield from _run_batches(run, plan.cases, progress)
+        yield from _run_batches(run, plan.cases, progress, limit)
 
 
 def resume_cases(
@@ -200,17 +210,24 @@ def _resume(
 
 
 def _run_batches(
-    run: Recorder, cases: Iterable[Case], progress: ProgressCallback
+    run: Recorder,
+    cases: Sequence[Case],
+    progress: ProgressCallback,
+    limit: TimeLimit | None = None,
 ) -> Iterator[SummarizedResult]:
-    batches = _batches if run.elsewhere is None else _remote_batches
-    for _, readings in run.record(batches(run, list(cases), progress)):
+    batches = (
+        _batches(run, cases, progress, limit)
+        if run.elsewhere is None
+        else _remote_batches(run, cases, progress)
+    )
+    for _, readings in run.record(batches):
         yield from readings
 
 
 def _batches(
-    run: Recorder, cases: Sequence[Case], progress: ProgressCallback
+    run: Recorder, cases: Sequence[Case], progress: ProgressCallback, limit: TimeLimit | None
 ) -> Iterator[tuple[CaseDir, list[Result]]]:
-    for number, case in enumerate(cases, 1):
+    for number, case in enumerate(limit.within(cases) if limit else cases, 1):
         case_dir, numbered = run.new_case(), _number_progress(progress, number, len(cases))
         yield case_dir, [measure(run.plan, case, case_dir, numbered)]
 

@@ -92,6 +92,8 @@ class ResultBuilder:
         """Add what is only known after the end of a process."""
         self._peaks.append(worker.peaks)
         self._left += worker.left_behind
+        if share := worker.clocks.suspicious_share:
+            self._add_facts({"clock_share": share})
 
     def finish(
         self, status: str = "ok", reason: str = "", spent: Mapping[str, float] | None = None

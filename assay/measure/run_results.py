@@ -9,6 +9,7 @@ from assay.core.findings import Output, SummarizedResult
 from assay.core.records import Result
 from assay.reporting.python_view import Results, Row
 from assay.reporting.results import output
+from assay.reporting.warnings import is_quick
 from assay.stats.fairness.checks import fairness
 from assay.stats.winner import rank
 
@@ -29,6 +30,11 @@ class RunResults(Results[SummarizedResult, Result]):
             reasons = [f"{r.result.case.key}: {_reason(r.result)}" for r in self._received]
             why = "; ".join(reasons) or "nothing was measured"
             raise AssayError(f"There is no result to choose from ({why}).")
+        if len(readings) > 1 and is_quick(readings):
+            raise AssayError(
+                "A quick run does not name the best of several: its intervals are rough.",
+                hint="Leave out quick, or decide between two: assay.ab(…)",
+            )
         return max(readings, key=_score).result
 
     def to_dicts(self) -> list[Row]:

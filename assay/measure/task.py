@@ -193,6 +193,7 @@ def _facts(ended: ProgramResult, outcome: Outcome) -> dict[str, Value]:
     return {
         "exit_status": ended.code,
         "log_bytes": outcome.bytes,
+        "inputs": "repeat",
         **left,
         **slow,
         **_metric_facts(outcome),

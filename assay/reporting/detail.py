@@ -39,7 +39,8 @@ LINES = {
 # in the order they are shown
 _RUN_FACTS = (
     *("mode", "device", "threads", "precision", "compute_dtype", "product_dtypes"),
-    *("compiler", "cuda_graphs", "data_format", "optimizer", "input_shape", "output_shape"),
+    *("compiler", "cuda_graphs", "data_format", "optimizer", "input_shape", "inputs"),
+    *("input_batches", "output_shape"),
     *("parameters", "multiply_adds", "counted_multiply_adds"),
 )
 _OUTPUTS = ("weights_norm", "outputs_norm", "outputs_largest", "outputs")

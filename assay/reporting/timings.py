@@ -10,7 +10,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Mismatch, Quantity, Ranking, SummarizedResult, Table
 from assay.core.records import Case, Value
 from assay.core.units import human, span
-from assay.reporting.warnings import notes
+from assay.reporting.warnings import is_quick, notes
 
 OPTIONS = "options"  # Mismatch.what of requested differences
 WINNER = "fastest:"
@@ -125,7 +125,7 @@ def _add_values(text: str, varying: Sequence[str], values: Mapping[str, Value]) 
 
 
 def _usual(readings: Sequence[SummarizedResult]) -> list[str]:
-    comparable = len(_rates(readings)) > 1
+    comparable = len(_rates(readings)) > 1 and not is_quick(readings)
     tails = ["p50", "p90", "p99"] if any(r.result.procedure.latency for r in readings) else []
     speed = ["speed"] if comparable else []
     if any("contender" in r.result.tags for r in readings):
@@ -264,12 +264,15 @@ def _winner(
         return []
     rows = {reading.result.id: row for row, reading in enumerate(readings)}
     first, other = names[rows[ranking.first]], names[rows[ranking.other]]
-    if ranking.certain:
+    if ranking.certain and not is_quick(readings):
         return [f"{WINNER} {first}, {ranking.ratio:.2f} times the next ({other})"]
     few = ", from too few effective samples" if ranking.few else ""
     cases = [readings[rows[result]].result.case for result in (ranking.other, ranking.first)]
     backends = registry.names("backends")
     can_run = all(case.backend in backends for case in cases)
+    if is_quick(readings):
+        decide = ab_command(*cases) if can_run else "assay ab"
+        return [f"no winner is named from a quick run; to decide, use {decide}"]
     return [
         f"{first} and {other} cannot be distinguished with {_processes(ranking)}{few}; "
         f"use {ab_command(*cases) if can_run else 'assay ab'}"

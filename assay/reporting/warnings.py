@@ -4,13 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from assay.core.findings import SEVERITY, Doubt, SummarizedResult
 
 MIN_LINES = 3  # minimum number of lines of notes
 
 
+# Doubts that a quick run always has
+_QUICK = {"few-samples", "target-missed", "one-process", "few-for-percentiles"}
+
+
+def is_quick(readings: Sequence[SummarizedResult]) -> bool:
+    """Whether one is of a quick run, whose samples support no winner."""
+    return any("quick" in reading.result.tags for reading in readings)
+
+
 def notes(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
     """Endings of cases, then doubts; about as many lines as rows."""
+    if is_quick(readings):
+        key = readings[0].result.case.key
+        rough = f"the interval is rough: 1.5 s of one process; better: assay run '{key}'"
+        return [rough, *_notes([_without_quick(r) for r in readings], names)]
+    return _notes(readings, names)
+
+
+def _without_quick(reading: SummarizedResult) -> SummarizedResult:
+    doubts = tuple(doubt for doubt in reading.summary.doubts if doubt.code not in _QUICK)
+    summary = msgspec.structs.replace(reading.summary, doubts=doubts)
+    return msgspec.structs.replace(reading, summary=summary)
+
+
+def _notes(readings: Sequence[SummarizedResult], names: Sequence[str]) -> list[str]:
     endings = [
         f"{name}: {r.result.status}: {r.result.reason}"
         for name, r in zip(names, readings, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,8 @@ from assay.core.records import Plan, Result
 from assay.stores import folders
 
 if TYPE_CHECKING:
+    import tempfile
+
     from assay.stores._packs import Pack  # late: zipfile is only needed for packs
 
 T = TypeVar("T")
@@ -27,6 +30,7 @@ class RunFiles:
     def __init__(self, home: Path, ask: Ask) -> None:
         self.home, self.runs, self._packs, self._ask = home, home / "runs", home / "packs", ask
         self._opened: dict[str, Pack] = {}
+        self._spare: tempfile.TemporaryDirectory[str] | None = None
 
     def folder(self, run: str) -> Path:
         """The folder of a run, restored if it is only in a pack."""
@@ -35,8 +39,20 @@ class RunFiles:
         if not (self.runs / name).is_dir() and (pack := self._pack_of(name)):
             from assay.stores import _packs as packs
 
-            packs.restore(pack, name, self.runs)
+            path = self._place_to_restore() / run
+            if not (path.parent if "/" in run else path).is_dir():
+                packs.restore(pack, name, self._place_to_restore())
         return path
+
+    def _place_to_restore(self) -> Path:
+        """The folder of runs; for a store that cannot be written, a temporary one."""
+        if os.access(self.runs, os.W_OK):
+            return self.runs
+        if self._spare is None:
+            import tempfile  # rarely needed, slow import
+
+            self._spare = tempfile.TemporaryDirectory(prefix="assay-")
+        return Path(self._spare.name)
 
     def plan(self, run: str) -> Plan:
         return self._read(run, lambda read: folders.read_plan(self.runs / run, read))
@@ -132,6 +148,11 @@ class RunFiles:
                 self._drop(name, dropped)
                 for run in dropped:
                     self._ask("DELETE FROM packed WHERE run = ?", (run,))
+
+    def hide(self, runs: Sequence[str]) -> None:
+        """Forget in which pack runs are, without changing the packs."""
+        for run in runs:
+            self._ask("DELETE FROM packed WHERE run = ?", (run,))
 
     def without_folder(self, runs: Sequence[str]) -> list[str]:
         """Runs without a folder."""

@@ -6,6 +6,7 @@ it. An existing run folder has precedence over its pack.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -17,8 +18,9 @@ from pathlib import Path
 
 from assay.core.archive_members import DAMAGE
 from assay.core.errors import StoreError
-from assay.core.files import atomic_path
+from assay.core.files import atomic_path, has_text_name
 from assay.stores import folders
+from assay.stores._modes import set_mode, set_modes
 
 MAX_RUNS = 2000  # per pack: its list of names is read completely
 SKIPPED_NAME = "lock"
@@ -76,7 +78,9 @@ def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
     """Write and verify a new pack of run folders, which stay."""
     path = packs / name
     with _explain_errors(path):
-        packs.mkdir(exist_ok=True)
+        if not packs.exists():
+            packs.mkdir(exist_ok=True)
+            set_mode(packs, runs)
         if path.exists():
             raise FileExistsError(f"{name} exists already")
         with atomic_path(path) as temporary:
@@ -86,6 +90,7 @@ def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
                         for source in _files(runs / run):
                             file.write(source, source.relative_to(runs))
             _compare(temporary, runs)
+            set_mode(temporary, runs)
     return path
 
 
@@ -132,6 +137,7 @@ def restore(pack: Pack, run: str, runs: Path) -> None:
                 target = temporary / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(pack.read(run, name) or b"")
+            set_modes(temporary, runs)
             temporary.rename(runs / run)
         except OSError:
             if not (runs / run).is_dir():  # else another process was faster
@@ -169,7 +175,9 @@ def _files(folder: Path) -> list[Path]:
         for name in names:
             file = Path(parent) / name
             if file.is_symlink() or not file.is_file():
-                raise OSError(f"{file} is no plain file")
+                raise OSError(errno.EINVAL, "it is no plain file", str(file))
+            if not has_text_name(file):
+                raise OSError(errno.EINVAL, "its name is not UTF-8", ascii(str(file)))
             if name != SKIPPED_NAME:
                 files.append(file)
     return sorted(files)

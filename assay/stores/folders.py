@@ -20,6 +20,7 @@ from assay.core.executor import CaseDir
 from assay.core.files import read_plain, write_atomic
 from assay.core.records import SCHEMA, Plan, Result
 from assay.core.redaction import safe_text, safe_values
+from assay.stores._modes import create_store, set_mode, set_modes
 
 # Names of runs, and ids: always inside the folder of runs.
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -36,10 +37,11 @@ def new_run(runs: Path, plan: Plan) -> Path:
     """Create a run folder with its plan."""
     folder = runs / _new_id()
     with explain_os_errors(folder):
-        runs.mkdir(parents=True, exist_ok=True)
+        create_store(runs)
         while not _try_mkdir(folder):
             folder = runs / _new_id()
         write_atomic(folder / "plan.json", codec.encode(plan, indent=2))
+        set_modes(folder, runs)
     return folder
 
 
@@ -65,6 +67,7 @@ def new_case(run: Path) -> CaseDir:
         )
         folder = run / f"{number:03d}"
         folder.mkdir()
+        set_mode(folder, run.parent)
     return CaseDir(f"{run.name}/{folder.name}", folder)
 
 
@@ -73,6 +76,7 @@ def write_result(folder: Path, result: Result) -> None:
     data = codec.encode(result)
     try:
         write_atomic(folder / "result.json", data)
+        set_modes(folder, folder.parents[1])  # its logs too
     except OSError as error:
         raise StoreError(
             f"The result could not be written to {folder} ({error.strerror}).",
@@ -152,6 +156,12 @@ def read_document(path: Path) -> bytes | None:
 def write_document(path: Path, data: bytes) -> None:
     with explain_os_errors(path):
         write_atomic(path, data)
+        set_mode(path, _runs_of(path))
+
+
+def _runs_of(path: Path) -> Path:
+    """The folder of runs of a file of a run or of a case."""
+    return path.parents[2] if NUMBER.fullmatch(path.parent.name) else path.parents[1]
 
 
 def remove(folder: Path) -> None:
@@ -210,6 +220,7 @@ def finished_cases(run: Path) -> list[Path]:
 def lock_run(run: Path) -> Iterator[None]:
     """Lock a run; UsageError if another process measures it."""
     with explain_os_errors(run), open(run / "lock", "w") as file:
+        set_mode(run / "lock", run.parent)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import StoreError, UsageError
-from assay.core.files import atomic_path
+from assay.core.files import atomic_path, has_text_name
 from assay.core.records import Result
 from assay.core.units import human
 from assay.stores import folders
+from assay.stores._modes import set_modes
 
 MAX_FILES = 10_000  # of one run
 MAX_BYTES = 16 << 30
@@ -101,7 +102,9 @@ def files_of(
         sorted_entries = sorted(entries, key=lambda entry: entry.name)
     for entry in sorted_entries:
         size = entry.stat(follow_symlinks=False).st_size
-        if entry.is_file(follow_symlinks=False):
+        if not has_text_name(Path(entry.path)):
+            problems.append(f"{entry.name!a} in {folder} is not UTF-8, and was skipped.")
+        elif entry.is_file(follow_symlinks=False):
             if entry.name not in _SKIPPED:
                 yield PlainFile(Path(entry.path), into / entry.name, size)
         elif not entry.is_dir(follow_symlinks=False):
@@ -132,6 +135,7 @@ def _copy_all(runs: Path, scan: ImportScan) -> None:
         for file in sorted(all_files, key=lambda file: file.target.name == "result.json"):
             if not os.path.lexists(runs / file.target):
                 copy_file(file, runs / file.target)
+        set_modes(runs / scan.run, runs)
 
 
 def copy_file(file: PlainFile, target: Path) -> None:

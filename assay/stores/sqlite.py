@@ -1,9 +1,8 @@
-"""The SQLite index of run folders, which is rebuilt from them if lost."""
+"""The store in a folder: run folders, and an SQLite index that is rebuilt from them if lost."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,10 @@ from assay.stores import _rows as rows
 from assay.stores import folders, importing
 from assay.stores._files import RunFiles
 from assay.stores._mending import Repairer, Skipped
+from assay.stores._modes import create_store, set_mode
 from assay.stores._rows import MAX_ROWS, conditions, keep, replace
 from assay.stores.runs import only_run, results_of
+from assay.stores.sqlite_index import LOCK, NAME, connect, connect_in_memory, is_read_only
 
 T = TypeVar("T")
 # Errors of an intact index that cannot be used now.
@@ -38,8 +39,9 @@ class SqliteStore:
         self._mender = Repairer(self._mend)
         self.problems: list[str] = []  # messages about skipped files
         try:
-            self.runs.mkdir(parents=True, exist_ok=True)
-            self._open(home / "index.sqlite")
+            create_store(self.runs)
+            self._read_only = is_read_only(home)
+            self._open(home / NAME)
         except (OSError, sqlite3.OperationalError) as error:
             raise StoreError(
                 f"The store in {home} cannot be opened ({error}).",
@@ -47,6 +49,7 @@ class SqliteStore:
             ) from None
 
     def new_run(self, plan: Plan) -> Path:
+        self._check_writable()
         return folders.new_run(self.runs, plan)
 
     def folder(self, run: str) -> Path:
@@ -57,6 +60,7 @@ class SqliteStore:
 
     def append(self, result: Result) -> None:
         """Write a result to its run folder, then to the index."""
+        self._check_writable()
         folders.write_result(self.runs / result.id, result)
         self._index(result)
 
@@ -132,6 +136,7 @@ class SqliteStore:
         return self._shelf.document(run, name)
 
     def keep_document(self, run: str, name: str, data: bytes) -> None:
+        self._check_writable()
         folders.write_document(self.folder(run) / name, data)
 
     def summary(self, result_id: str, version: int) -> Summary | None:
@@ -150,6 +155,7 @@ class SqliteStore:
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
         """Write label and tags to a separate file in its folder, then to the index."""
+        self._check_writable()
         folder = self.folder(result_id)
         folders.write_amendment(folder, label, tags)
         amended = folders.read_result(folder)
@@ -157,6 +163,7 @@ class SqliteStore:
 
     def adopt(self, folder: Path) -> list[str]:
         """Scan a run folder, then copy it into the store unchanged."""
+        self._check_writable()
         scan = importing.copy_run(folder, self.runs, self.folder)
         self.problems += scan.problems
         for result in scan.new:
@@ -164,6 +171,7 @@ class SqliteStore:
         return scan.ids
 
     def delete(self, text: str) -> list[str]:
+        self._check_writable()
         ids = self.find(text)
         path = self.find_run(text.partition("/")[0])
         if "/" in text:
@@ -173,6 +181,7 @@ class SqliteStore:
         return ids
 
     def unpack(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
+        self._check_writable()
         packed = self._shelf.without_folder(whole)
         ids = [result_id for run in packed for result_id in self.find(run)]
         for run in set(runs).difference(whole):
@@ -186,6 +195,9 @@ class SqliteStore:
         """Steps 2 and 3 of removals; a result that has been measured again meanwhile stays."""
         gone = [each for each in removals if not each.source.exists()]
         self._run(lambda: rows.forget(self._database, [(each.run, each.case) for each in gone]))
+        if self._read_only:  # another user's removal, which is finished later
+            self._shelf.hide([each.run for each in gone if not each.case])
+            return
         self._shelf.drop([e.run for e in gone if not e.case or (self.runs / e.run).is_dir()])
         for each in removals:
             removal.end(each)
@@ -195,6 +207,7 @@ class SqliteStore:
 
     def pack(self, runs: Sequence[str]) -> list[Path]:
         """Pack runs into a few files in `home/packs`, from which they are read."""
+        self._check_writable()
         paths = []
         for path in self._shelf.pack(runs):
             paths.append(path)
@@ -208,6 +221,13 @@ class SqliteStore:
     def close(self) -> None:
         self._database.close()
 
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise StoreError(
+                f"The store in {self.home} cannot be written by this user.",
+                hint="Ask its owner for write permission, or copy it: assay store copy FROM TO",
+            )
+
     def _ids(self, query: Query) -> list[str]:
         """Names of runs and ids of results in a query."""
         return [
@@ -217,12 +237,20 @@ class SqliteStore:
         ]
 
     def _open(self, path: Path) -> None:
+        new = not path.exists()
+
         def begin() -> None:
-            self._database = connect(path)
+            self._database = self._connect(path)
             self._pick_up()
 
         self._renewing = False
         self._run(begin)
+        if new and not self._read_only:
+            for part in (path, path.with_name(LOCK)):
+                set_mode(part, self.runs)
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        return connect_in_memory(path) if self._read_only else connect(path)
 
     def _ask(
         self, statement: str, values: Mapping[str, object] | tuple[object, ...]
@@ -253,10 +281,10 @@ class SqliteStore:
 
     def _renew(self) -> None:
         self._renewing = True
-        path = self.home / "index.sqlite"
-        for part in self.home.glob(f"{path.name}*"):
+        path = self.home / NAME
+        for part in () if self._read_only else self.home.glob(f"{path.name}*"):
             part.rename(part.with_name(f"damaged-{part.name}"))
-        self._database = connect(path)
+        self._database = self._connect(path)
         self._pick_up()
         self._renewing = False
 
@@ -315,67 +343,3 @@ class SqliteStore:
 
 
 PROVIDES = {"sqlite": SqliteStore}
-
-
-# Tables of the SQLite index. `tallies` has number and time range of the points of each series, so
-# that a list of series needs no count; triggers update it. Another VERSION is rebuilt.
-VERSION = 3
-_NAMES = (
-    *("results", "whole_runs", "packs", "packed", "summaries"),
-    *("series", "metrics", "points", "tallies"),
-)
-_TABLES = """
-CREATE TABLE IF NOT EXISTS results (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, started TEXT NOT NULL,
-    status TEXT NOT NULL, workload TEXT NOT NULL, backend TEXT NOT NULL, key TEXT NOT NULL,
-    label TEXT NOT NULL, tags TEXT NOT NULL, host TEXT NOT NULL, git_commit TEXT NOT NULL,
-    series INTEGER NOT NULL);
-CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
-CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
-CREATE INDEX IF NOT EXISTS results_by_series ON results (series);
-CREATE INDEX IF NOT EXISTS results_by_workload ON results (workload, started);
-CREATE INDEX IF NOT EXISTS results_by_label ON results (label);
-CREATE INDEX IF NOT EXISTS results_by_commit ON results (git_commit);
-CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS packed (run TEXT PRIMARY KEY, pack TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS packed_by_pack ON packed (pack);
-CREATE TABLE IF NOT EXISTS summaries (
-    id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS series (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS metrics (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, UNIQUE (name, unit));
-CREATE TABLE IF NOT EXISTS points (
-    series INTEGER, metric INTEGER, result INTEGER, value REAL, low REAL, high REAL,
-    PRIMARY KEY (series, metric, result)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS points_by_result ON points (result);
-CREATE TABLE IF NOT EXISTS tallies (
-    series INTEGER, metric INTEGER, count INTEGER NOT NULL, first TEXT NOT NULL,
-    last TEXT NOT NULL, PRIMARY KEY (series, metric)) WITHOUT ROWID;
-CREATE TRIGGER IF NOT EXISTS point_kept AFTER INSERT ON points BEGIN
-    INSERT INTO tallies
-        SELECT new.series, new.metric, 1, started, started FROM results WHERE number = new.result
-        ON CONFLICT DO UPDATE SET count = count + 1, first = min(first, excluded.first),
-            last = max(last, excluded.last);
-END;
-CREATE TRIGGER IF NOT EXISTS point_gone AFTER DELETE ON points BEGIN
-    UPDATE tallies SET count = count - 1 WHERE series = old.series AND metric = old.metric;
-END;
-"""
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=30, isolation_level=None)
-    database.row_factory = sqlite3.Row
-    # locked, because changing the journal mode does not wait for another process
-    with open(path.with_name("index.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            for name in _NAMES:
-                database.execute(f"DROP TABLE IF EXISTS {name}")
-            database.execute(f"PRAGMA user_version = {VERSION}")
-        database.executescript(_TABLES)
-    return database

@@ -87,16 +87,27 @@ def _digest(text: str) -> str:
 
 
 WRAP_LENGTH = 48  # characters from which on a cell may wrap
+NARROW_LENGTH = 16  # likewise in a narrow window, also inside a word
+# columns that a narrow window shows of no table
+MINOR = frozenset(
+    {
+        *("95 % interval", "98 % interval", "pairs", "heats", "estimator", "n", "samples"),
+        *("id", "values", "epochs", "images", "expected", "training", "to the expected"),
+    }
+)
 
 
 def table_html(grid: Grid, address: Callable[[str], str]) -> Markup:
     """Every text is escaped here; drawings alone are markup already."""
     if not grid.rows:
         return Markup('<p class="empty">{}</p>').format(grid.empty)
-    classes = ["number" if column in grid.numeric else "" for column in grid.columns]
+    classes = [
+        " ".join(["number"] * (column in grid.numeric) + ["minor"] * (column in grid.minor | MINOR))
+        for column in grid.columns
+    ]
     heads = Markup().join(
         Markup('<th scope="col"{}>{}</th>').format(
-            Markup(' class="number"') if style else "", column
+            Markup(' class="{}"').format(style) if style else "", column
         )
         for column, style in zip(grid.columns, classes, strict=True)
     )
@@ -115,6 +126,8 @@ def _cell(cell: Cell, style: str, address: Callable[[str], str]) -> str:
         words += f" heat{cell.heat}"
     if len(cell.text) > WRAP_LENGTH:
         words = f"{words} long".strip()
+    elif len(cell.text) > NARROW_LENGTH and "number" not in style:
+        words = f"{words} name".strip()
     named = f' class="{escape(words)}"' if words else ""
     sort = f' data-sort="{cell.sort!r}"' if cell.sort is not None else ""
     to = address(cell.to) if cell.to else ""

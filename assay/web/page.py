@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -13,6 +14,14 @@ from assay.core import codec
 from assay.core.findings import Table
 from assay.core.records import SCHEMA
 
+Mood = Literal["", "good", "bad", "doubt"]
+MOODS: dict[str, Mood] = {  # first word of a verdict, a finding or a status
+    **dict.fromkeys(("faster", "fastest", "improvement", "fine", "pass"), "good"),
+    **dict.fromkeys(("slower", "regression", "regressions", "failed", "crashed", "timeout"), "bad"),
+    **dict.fromkeys(("out-of-memory", "wrong", "fail"), "bad"),
+    **dict.fromkeys(("cannot-tell", "undecided", "suspect", "suspects", "interrupted"), "doubt"),
+    "ahead": "doubt",
+}
 HEAT_STEP = 0.05  # a ratio 5 % away from 1 is one shade
 
 
@@ -30,7 +39,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     to: str = ""  # address of the page it leads to
     drawing: Markup = Markup()
     sort: float | None = None
-    style: Literal["", "good", "bad", "muted", "heat"] = ""
+    style: Literal["", "good", "bad", "doubt", "muted", "heat"] = ""
     heat: int = 0  # -4 (faster) to 4 (slower), with the style `heat`
 
 
@@ -40,6 +49,7 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     numeric: frozenset[str] = frozenset()
+    minor: frozenset[str] = frozenset()  # columns that a narrow window does not show
     empty: str = "Nothing to show."
 
 
@@ -68,7 +78,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     lead: str = ""  # what the page says, in one sentence
-    mood: Literal["", "good", "bad"] = ""  # of that sentence
+    mood: Mood = ""  # of that sentence
     command: str = ""  # prints the same in a terminal
     document: Any = None  # its JSON twin, or a function that makes it
     sections: tuple[Section, ...] = ()
@@ -104,16 +114,24 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[Choice, ...]
 
 
+def mood_of(text: str) -> Mood:
+    """Of a verdict: `slower` or `slower: …`; nothing of another text."""
+    words = re.split(r"[:,;] ?| (?=so far|found|confirmed|series)", text.strip(), maxsplit=1)[0]
+    count, _, rest = words.partition(" ")
+    return MOODS.get(rest if count.isdecimal() else words, "")
+
+
 def table_grid(table: Table, links: Sequence[Sequence[str]] = ()) -> Grid:
     """A table of `views` as it is; `links` gives rows the address of a cell's page, or ""."""
     rows = [
         tuple(
-            Cell(text=text, to=links[number][column] if links else "")
+            Cell(text=text, to=links[number][column] if links else "", style=mood_of(text))
             for column, text in enumerate(row)
         )
         for number, row in enumerate(table.rows)
     ]
-    return Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric)
+    minor = frozenset(table.spare) - {"status"}
+    return Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric, minor=minor)
 
 
 def heat_cell(ratio: float | None) -> Cell:

@@ -41,8 +41,9 @@ from assay.core.sessions import (
     TrainingSession,
 )
 from assay.core.settings import CACHED_WEIGHTS, SHARED_CACHE
-from assay.worker import timing
+from assay.worker import timing, work_check
 from assay.worker.protocol import failure, packages, read_requests, send
+from assay.worker.rotation import rotate_inputs
 
 
 def main() -> None:
@@ -67,17 +68,18 @@ def _serve(requests: Iterator[messages.Request], answers: int, stack: ExitStack)
     session: Session
     job: Job
     backend: Backend
+    watch: work_check.WorkWatch
     for request in requests:
         if isinstance(request, messages.Open):
             backend = registry.backend(request.case.backend)
-            session, job, opened = _open(request, backend, stack, answers)
+            session, job, opened, watch = _open(request, backend, stack, answers)
             send(answers, opened)
         elif isinstance(request, messages.Close):
             stack.close()
             send(answers, messages.Done())
             return
         else:
-            for answer in _answers(request, session, job, backend, born):
+            for answer in _answers(request, session, job, backend, watch, born):
                 send(answers, answer)
 
 
@@ -86,11 +88,13 @@ def _answers(
     session: Session,
     job: Job,
     backend: Backend,
+    watch: work_check.WorkWatch,
     born: float,
 ) -> Iterator[messages.Response]:
     match request:
         case messages.TakeSamples(steps=steps):
             times = timing.take(cast(Stepped, session), steps, request.count, request.seconds)
+            watch.see_step(session)
             yield _timed_steps(times, steps, born)
         case messages.Calibrate():
             yield _calibrate(cast(Stepped, session))
@@ -100,7 +104,7 @@ def _answers(
         case messages.GetOutputs():
             yield _outputs(session)
         case messages.CheckWait():
-            yield _check_wait(session)
+            yield messages.LateFacts(facts={**watch.check(session), **_check_wait(session)})
         case messages.ProfileSteps():
             yield from _profile(request, session, backend, born)
         case messages.Evaluate() | messages.Train():
@@ -184,28 +188,29 @@ def _outputs(session: Session) -> messages.OutputValues:
     return messages.OutputValues(shape=shape, values=tuple(values.tolist()))
 
 
-def _check_wait(session: Session) -> messages.LateFacts:
+def _check_wait(session: Session) -> dict[str, Value]:
     if not isinstance(session, HasOutputs) or not isinstance(session, Stepped):
-        return messages.LateFacts(facts={})
+        return {}
     read = session.read if isinstance(session, HasRead) else lambda: sample_outputs(session)
-    return messages.LateFacts(facts={"unwaited": timing.unsynchronized_share(session, read)})
+    return {"unwaited": timing.unsynchronized_share(session, read)}
 
 
 def _open(
     request: messages.Open, backend: Backend, stack: ExitStack, answers: int
-) -> tuple[Session, Job, messages.Opened]:
+) -> tuple[Session, Job, messages.Opened, work_check.WorkWatch]:
     start = clock()
     try:
         with phases.record_phases() as spent:
-            session, job, opened = _open_session(request, backend, stack, start)
+            session, job, opened, watch = _open_session(request, backend, stack, start)
     except Exception as error:
         _fail(answers, error, spent.seconds)
-    return session, job, msgspec.structs.replace(opened, phases=spent.seconds)
+    watch.see_facts(session, opened.facts)
+    return session, job, msgspec.structs.replace(opened, phases=spent.seconds), watch
 
 
 def _open_session(
     request: messages.Open, backend: Backend, stack: ExitStack, start: float
-) -> tuple[Session, Job, messages.Opened]:
+) -> tuple[Session, Job, messages.Opened, work_check.WorkWatch]:
     if request.version not in (messages.VERSION, messages.TRUST_VERSION):
         raise EndingError(
             "failed", f"the worker speaks protocol {messages.VERSION}, its parent {request.version}"
@@ -229,8 +234,10 @@ def _open_session(
     with _NoteExampleErrors(case, jobs):
         session = stack.enter_context(backend.open(build, case))
         with phases.during("checks"):
+            watch = work_check.WorkWatch(session, str(case.options.get("precision", "")))
             job = jobs[0] if jobs else Job(model=None)  # a cached capture needs none
             facts = {**session.facts(), **_cache(), **evidence(session, job, request)}
+            facts |= rotate_inputs(session, case.options.get("inputs", "same"))
             loaded = packages()
     opened = messages.Opened(
         seconds=clock() - start,
@@ -243,7 +250,7 @@ def _open_session(
         outputs=isinstance(session, HasOutputs),
         generates=_generates(session),
     )
-    return session, job, opened
+    return session, job, opened, watch
 
 
 def _cache() -> dict[str, Value]:
@@ -341,6 +348,4 @@ def _digests(session: Session, request: messages.Open) -> dict[str, Value]:
 def sample_outputs(session: HasOutputs) -> tuple[tuple[int, ...], Any]:
     if isinstance(session, HasSampledOutputs):
         return session.sampled_outputs()
-    outputs = session.outputs()
-    flat = outputs.ravel()
-    return outputs.shape, flat[fingerprint.sample_indices(len(flat))]
+    return fingerprint.sample_values(session.outputs())

@@ -47,3 +47,17 @@ def test_a_machine_is_its_hardware_unless_it_has_a_name():
     assert machine_of(HERE) == "EPYC, 2 cpus, H200"
     named = msgspec.structs.replace(HERE, variables={"ASSAY_MACHINE": "nightly box"})
     assert machine_of(named) == "nightly box"
+
+
+def test_old_series_continue_under_the_same_inputs_only():
+    def series(**options: str) -> str:
+        return series_of(
+            changed(
+                case=msgspec.structs.replace(
+                    RESULT.case, options={**RESULT.case.options, **options}
+                )
+            )
+        ).id
+
+    assert series(inputs="same") == series()
+    assert len({series(inputs=chosen) for chosen in ("same", "fresh", "cold")}) == 3

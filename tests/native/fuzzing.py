@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.measure.compiler.agreement import ALLOWED, distance
 from assay.native import reference
+from assay.native.agreement import ALLOWED, distance
 from assay.native.build import runtime_parts
 from assay.native.capture import capture, reference_outputs
 from assay.native.passes.pipeline import optimize

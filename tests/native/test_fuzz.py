@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measure.compiler.agreement import ALLOWED, distance
+from assay.native.agreement import ALLOWED, distance
 from assay.native.capture import capture, reference_outputs
 from tests.native.fuzzing import wrong
 from tests.native.keras_models import draw

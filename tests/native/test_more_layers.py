@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.measure.compiler.agreement import distance
 from assay.native import reference
+from assay.native.agreement import distance
 from assay.native.capture import capture, reference_outputs
 from assay.native.passes.pipeline import optimize
 from tests.native.by_others import by_onnxruntime

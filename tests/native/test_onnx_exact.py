@@ -176,3 +176,65 @@ def test_a_file_that_onnx_runtime_cannot_run_is_refused_with_its_reason(tmp_path
 
     with pytest.raises(UsageError, match=r"ONNX Runtime cannot run .*net\.onnx: "):
         judged(path, import_onnx(path))
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+@pytest.mark.parametrize(
+    "nearest, scale, opset",
+    [("round_prefer_floor", 1.3, 13), ("floor", 0.6, 19), ("", 0.6, 10), ("", 1.3, 10)],
+)
+def test_nearest_rows_are_those_of_onnx_runtime(nearest, scale, opset, tmp_path):
+    """Positions halfway between two rows are rounded in float32; opset 10 defines no rounding."""
+    weights = {"scales": np.array([1, 1, scale, scale], np.float32)}
+    how = {"nearest_mode": nearest} if nearest else {}
+    nodes = one("Resize", *["", "scales"][opset == 10 :], mode="nearest", **how)
+    path = written(tmp_path / "net.onnx", nodes, ("n", 1, 7, 10), weights, opset=opset)
+
+    output, expected = outputs_of(path, np.arange(70, dtype="f4").reshape(1, 1, 7, 10))
+
+    np.testing.assert_array_equal(output, expected)
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+@pytest.mark.parametrize("bounds", [("zero",), ("", "zero"), ("", ""), ("low", "zero")])
+def test_a_missing_bound_clips_infinity_to_the_largest_float(bounds, tmp_path):
+    weights = {"zero": np.array(0, np.float32), "low": np.array(-np.inf, np.float32)}
+    path = written(tmp_path / "net.onnx", one("Clip", *bounds), ("n", 4), weights)
+
+    output, expected = outputs_of(path, np.array([[-np.inf, -1, 1, np.inf]], np.float32))
+
+    np.testing.assert_array_equal(output, expected)
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+def test_a_norm_that_is_0_in_float32_gives_0(tmp_path):
+    path = written(tmp_path / "net.onnx", one("LpNormalization", axis=1, p=2), ("n", 3))
+
+    output, expected = outputs_of(path, np.array([[1e-30, -2e-30, 0], [3, 4, 0]], np.float32))
+
+    np.testing.assert_allclose(output, expected, rtol=1e-6)
+    np.testing.assert_array_equal(output[0], 0)
+
+
+@pytest.mark.real("onnx")
+@pytest.mark.parametrize(
+    "nodes, opset, why",
+    [
+        (one("Celu", alpha=-0.5), 17, "its alpha is -0.5; supported: more than 0"),
+        (one("Shrink", lambd=-1.0), 17, "its lambd is -1; supported: 0 or more"),
+        (one("PRelu", "infinite"), 17, "its slopes are infinite or NaN"),
+        (
+            [("Dropout", ["x"], ["d", "m"], {}), ("Cast", ["m"], ["y"], {"to": 1})],
+            10,
+            "opset 10 does not define its mask 'm'",
+        ),
+        ([("PRelu", ["infinite", "x"], ["y"], {})], 17, "its input 'infinite' is known"),
+        (one("Cast"), 17, "its attribute 'to' is missing"),
+    ],
+)
+def test_numbers_with_another_meaning_are_refused(nodes, opset, why, tmp_path):
+    weights = {"infinite": np.array([np.inf], np.float32)}
+    path = written(tmp_path / "net.onnx", nodes, ("n", 4), weights, opset=opset)
+
+    with pytest.raises(UsageError, match=why):
+        read_onnx(path)

@@ -26,13 +26,48 @@ PACKAGES = "busybox-static,python3-minimal,libpython3-stdlib,python3-venv,libstd
 
 
 @pytest.mark.parametrize(
-    "engine, gpu", [("docker", ["--gpus", "all"]), ("podman", ["--device", "nvidia.com/gpu=all"])]
+    "engine, uid, user, gpu",
+    [
+        ("docker", 1001, ["--user", "1001:1001"], ["--gpus", "all"]),
+        ("docker", 0, ["--user", "0:0"], ["--gpus", "all"]),
+        ("podman", 1001, ["--userns", "keep-id"], ["--device", "nvidia.com/gpu=all"]),
+    ],
 )
-def test_words_of_a_run(engine, gpu):
+def test_words_of_a_run(engine, uid, user, gpu, monkeypatch):
+    monkeypatch.setattr("os.getuid", lambda: uid)
+    monkeypatch.setattr("os.getgid", lambda: uid)
+
     assert engines.run_words(engine, RUN) == [
-        *(engine, "run", "--rm", "-v", "/d:/data:ro", "-e", "A=1 2", *gpu),
+        *(engine, "run", "--rm", *user, "-v", "/d:/data:ro", "-e", "A=1 2", *gpu),
         *("a/b:1", "assay", "run", "x; id"),
     ]
+
+
+@pytest.mark.parametrize(
+    "answer, pinned",
+    [
+        ("python@sha256:" + "a" * 64, "python:3.11-slim@sha256:" + "a" * 64),
+        ("none", "python:3.11-slim"),
+    ],
+)
+def test_a_base_is_pinned_by_the_digest_of_its_registry(answer, pinned, tmp_path, monkeypatch):
+    program = tmp_path / "docker"
+    program.write_text(f'#!/bin/sh\n[ "$1" = pull ] || echo {answer}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+
+    assert engines.pin("docker", "python:3.11-slim") == pinned
+    assert engines.pin("docker", pinned + "@x") == pinned + "@x"
+    assert engines.pin("docker", "localhost/mine") == "localhost/mine"
+
+
+def test_a_base_without_a_registry_is_used_as_it_is(tmp_path, monkeypatch):
+    program = tmp_path / "podman"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+
+    assert engines.pin("podman", "python:3.11-slim") == "python:3.11-slim"
 
 
 def test_words_of_a_build():

@@ -1,5 +1,6 @@
 """FLOP/s against measured peaks."""
 
+import msgspec
 import pytest
 
 from assay.core.records import Case, Environment, Procedure, Result, Samples
@@ -126,6 +127,16 @@ def test_a_training_of_ones_own_may_leave_out_the_backward_pass():
 
     assert impossible(result(mode="train"), machine)
     assert not impossible(own, machine)
+
+
+def test_a_peak_measured_beside_other_programs_counts_ten_times():
+    busy = msgspec.structs.replace(
+        result(facts={"multiply_adds": 100, "executed_multiply_adds": 100}),
+        peaks={"machine_busy_cores": 1.5, "mean_cpu_percent": 100.0},
+    )
+
+    assert not impossible(busy, {"cpu_peak_float32": 500.0})
+    assert impossible(busy, {"cpu_peak_float32": 300.0})
 
 
 def test_without_a_peak_nothing_is_impossible_and_the_peak_is_missed():

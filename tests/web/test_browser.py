@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import threading
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import assay
 from assay.core.records import Case
 from assay.web.serve import serve
+from tests.frozen import outputs
 from tests.kept_runs import CASE, OTHER, keep_run
 
 pytestmark = pytest.mark.real("chromium", "playwright")
@@ -64,6 +66,12 @@ def site(store):
     wide = keep(
         *((case, 0.001 * (9 - n), "ok") for n, case in enumerate(many)), (OTHER, 1, "failed")
     )
+    for address in serve_store(store):
+        yield address, wide
+
+
+def serve_store(store):
+    """Yields the address of a dashboard over a store."""
     dashboard = serve(port=0, store=store)
     import uvicorn
 
@@ -72,7 +80,7 @@ def site(store):
     server = uvicorn.Server(uvicorn.Config(application(store), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [dashboard.socket]})
     thread.start()
-    yield dashboard.address, wide
+    yield dashboard.address
     server.should_exit = True
     thread.join()
 
@@ -194,3 +202,137 @@ def test_a_published_site_can_be_walked(page, site, store, tmp_path):
     assert page.locator("figure.chart").count() >= 1
     assert page.seen.errors == []
     assert page.seen.asked == {""}
+
+
+WIDTHS = (1280, 420)
+LOOKS = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory):
+    """A dashboard over the kept store: comparisons, a race, a bisection, a tuning, histories."""
+    with outputs.copied_store(tmp_path_factory.mktemp("decided")) as home:
+        keep = functools.partial(keep_run, home)
+        for night in range(1, 13):
+            started = f"2026-11-{night:02d}T03:00:00Z"
+            keep((CASE, 0.010 if night < 7 else 0.013, "ok"), started=started, label="nightly")
+        yield from serve_store(home)
+
+
+def verdict_runs() -> dict[str, list[str]]:
+    """Command → runs of the kept store that it made."""
+    runs: dict[str, list[str]] = {}
+    for name in outputs.RUNS.values():
+        plan = outputs.STORE / "runs" / name / "plan.json"
+        verb = json.loads(plan.read_text()).get("verb", "run") if plan.exists() else "run"
+        runs.setdefault(verb, []).append(name)
+    return runs
+
+
+def all_paths() -> list[str]:
+    runs = verdict_runs()
+    pages = ["/", "/runs", "/history", "/check", "/compare", "/tradeoffs", "/accuracy"]
+    pages += [f"/runs/{names[-1]}" for names in runs.values()]
+    single = runs["run"][0]
+    return [*pages, f"/runs/{single}/001", f"/tradeoffs?of={single}"]
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_every_page_fits_and_repeats_no_label(width, scheme, browser, decided, tmp_path):
+    shots = Path(os.environ.get("ASSAY_SCREENSHOTS", tmp_path))
+    look = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    wrong = []
+    for number, path in enumerate(all_paths()):
+        assert look.goto(decided + path).status == 200
+        look.screenshot(path=shots / f"{width}-{scheme}-{number}.png", full_page=True)
+        for axis in look.evaluate(AXES):
+            wrong += [(path, axis)] if len(axis) != len(set(axis)) else []
+            wrong += [(path, text) for text in axis if text.startswith(("-", "−"))]
+        if look.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wrong.append((path, "wider than the window"))
+    look.close()
+
+    assert wrong == []
+
+
+# texts of each axis across: numbers below a chart
+AXES = """[...document.querySelectorAll('.chart svg')].map(chart =>
+  [...chart.querySelectorAll('g.across text')].map(text => text.textContent))"""
+
+
+def test_colours_follow_the_verdict(browser, decided):
+    look = browser.new_page()
+    moods = {}
+    for names in verdict_runs().values():
+        for name in names:
+            look.goto(f"{decided}/runs/{name}")
+            lead = look.locator(".lead")
+            if lead.count():
+                text = lead.first.inner_text().lower()
+                moods[text.partition(":")[0]] = lead.first.get_attribute("class").split()[1:]
+    look.close()
+
+    expected = {"faster": "good", "slower": "bad", "cannot-tell": "doubt", "fastest": "good"}
+    seen = {word: mood for word, mood in moods.items() if word in expected}
+    assert len(seen) >= 2
+    assert seen == {word: [expected[word]] for word in seen}
+
+
+def test_a_decided_bisect_shows_its_verdict(page, decided):
+    (run,) = verdict_runs()["bisect"][-1:]
+    page.goto(f"{decided}/runs/{run}")
+
+    assert "the first changed" in page.locator(".lead").inner_text()
+    assert "No result yet" not in page.content()
+    assert page.locator("td.bad", has_text="slower").count() >= 1
+
+
+@pytest.mark.parametrize(
+    ("path", "wide", "narrow"),
+    [
+        ("/runs", {"result", "command", "cases", "started"}, {"result", "command", "cases"}),
+        ("/history", {"case", "newest", "change", "over time"}, {"case", "newest", "change"}),
+        ("/check", {"case", "change", "p", "finding"}, {"case", "change", "finding"}),
+    ],
+)
+def test_a_narrow_window_keeps_the_columns_that_matter(path, wide, narrow, browser, decided):
+    for width, expected in ((1280, wide), (420, narrow)):
+        look = browser.new_page(viewport={"width": width, "height": 900})
+        look.goto(decided + path)
+        heads = look.locator("th:visible").all_inner_texts()
+        columns = {head.strip(" ↑↓") for head in heads}
+        assert expected <= columns
+        if width == 420:
+            assert columns == narrow
+        look.close()
+
+
+def test_the_finding_of_check_is_not_cut_off(browser, decided):
+    look = browser.new_page(viewport={"width": 1280, "height": 900})
+    look.goto(f"{decided}/check")
+
+    hidden = look.evaluate(
+        "[...document.querySelectorAll('.wide')].map(box => box.scrollWidth - box.clientWidth)"
+    )
+    look.close()
+
+    assert hidden and max(hidden) <= 0
+
+
+def test_the_home_page_says_what_ran_what_changed_and_what_is_open(page, decided):
+    page.goto(f"{decided}/")
+
+    section = page.locator("section", has_text="Test CPU").first
+    rows = section.locator("tbody tr")
+    kinds = {row.locator("td").first.inner_text() for row in rows.all()}
+    assert kinds == {"ran last", "changed", "open"}
+    assert all(row.locator("td a").count() >= 1 for row in rows.all())
+
+
+def test_tradeoffs_without_a_selection_offers_runs(page, decided):
+    page.goto(f"{decided}/tradeoffs")
+
+    page.locator("td a").first.click()
+
+    assert "of=" in page.url
+    assert "results with a speed" in page.locator(".lead").inner_text()

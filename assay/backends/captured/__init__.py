@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 OPTIONS = {
+    "inputs": _options.INPUTS,
     "mode": Option(default="infer", choices=("infer",), help="forward only: it does not train"),
     "precision": Option(
         default="float32",
@@ -223,6 +224,12 @@ def capture_job(build: Callable[[], Job], case: Case) -> CapturedJob:
             **({"multiply_adds": job.multiply_adds} if job.multiply_adds else {}),
         },
     )
+
+
+def vary_inputs(captured: CapturedJob | OnnxFile, number: int) -> dict[str, Any]:
+    """The batch with other values, by the names of the inputs."""
+    batch = captured.inputs_by_name()
+    return {name: _options.vary(array, number) for name, array in batch.items()}
 
 
 def join_outputs(arrays: Sequence[Any]) -> Any:

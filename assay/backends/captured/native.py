@@ -9,9 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from assay.backends import options
 from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
+from assay.backends.captured._onnx_check import check_once
+from assay.core import fingerprint, phases
 from assay.core.records import Case, Value
-from assay.native.build import build
+from assay.native.build import ModelFiles, build
 from assay.native.emit import emit
 from assay.native.graph import Graph
 from assay.native.hpvm.configs import split_config_name
@@ -35,17 +38,32 @@ class NativeSession:
         self._model, inputs = _model_and_inputs(captured)
         emitted = emit(_apply_config(self._model.graph, str(case.options["config"]), inputs))
         self._built = build(emitted, self._tools)
+        self._checked = _check(captured, case, self._built)
         self._threads = len(os.sched_getaffinity(0))
         self._loaded = LoadedModel(
             self._built, emitted, len(inputs[0]), self._threads, kernels, SELECTION_SECONDS
         )
-        self._step, self._outputs = self._loaded.bind(*inputs)
+        self._batch = inputs
+        self.set_inputs(self.fresh_inputs(0))
+
+    def fresh_inputs(self, number: int) -> Any:
+        """The arrays, and a call that reads them."""
+        arrays = tuple(options.vary(array, number) for array in self._batch)
+        return arrays, self._loaded.bind(*arrays)
+
+    def set_inputs(self, inputs: Any) -> None:
+        _, (self._step, self._outputs) = inputs
 
     def step(self) -> None:
         self._step()
 
     def wait(self) -> None:
         pass  # a call returns when its outputs are written
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(
+            join_outputs(self._model.in_file_shape([each.copy() for each in self._outputs]))
+        )
 
     def outputs(self) -> Any:
         self._step()
@@ -69,7 +87,17 @@ class NativeSession:
             "onednn": bool(self._tools.onednn),
             "cxx": self._tools.version,
             "build_cached": self._built.cached,
+            **({"checked": self._checked} if self._checked else {}),
         }
+
+
+def _check(source: CapturedJob | OnnxFile, case: Case, built: ModelFiles) -> str:
+    """Of an ONNX file; a configuration changes what it computes."""
+    if isinstance(source, CapturedJob) or case.options["config"]:
+        return ""
+    shapes = {name: array.shape for name, array in source.inputs_by_name().items()}
+    with phases.during("checks"):
+        return check_once(source.path, shapes, built, cast(Kernels, case.options["kernels"]))
 
 
 def _apply_config(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
-from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
+from assay.backends.captured import CapturedJob, OnnxFile, join_outputs, vary_inputs
+from assay.core import fingerprint
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
+from assay.native.onnx.read import runtime_message
 
 # Errors for an invalid or unsupported file.
 _REFUSALS = (
@@ -30,11 +31,19 @@ class OnnxRuntimeSession:
         # its default is the machine's cores, not those this process may use
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         self._session = _create_session(captured, options, case)
-        self._binding = self._session.io_binding()
-        for name, array in captured.inputs_by_name().items():
-            self._binding.bind_cpu_input(name, array)
+        self.set_inputs(self.fresh_inputs(0))
+
+    def fresh_inputs(self, number: int) -> Any:
+        """A binding to run with, and the arrays it reads."""
+        arrays, binding = vary_inputs(self._captured, number), self._session.io_binding()
+        for name, array in arrays.items():
+            binding.bind_cpu_input(name, array)
         for output in self._session.get_outputs():
-            self._binding.bind_output(output.name, "cpu")
+            binding.bind_output(output.name, "cpu")
+        return arrays, binding
+
+    def set_inputs(self, inputs: Any) -> None:
+        _, self._binding = inputs
 
     def step(self) -> None:
         self._session.run_with_iobinding(self._binding)
@@ -42,8 +51,11 @@ class OnnxRuntimeSession:
     def wait(self) -> None:
         pass  # a run returns when its outputs are written
 
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(join_outputs(self._binding.copy_outputs_to_cpu()))
+
     def outputs(self) -> Any:
-        self.step()
+        self._session.run_with_iobinding(self._binding)
         return join_outputs(self._binding.copy_outputs_to_cpu())
 
     def read(self) -> object:
@@ -62,8 +74,7 @@ def _create_session(captured: CapturedJob | OnnxFile, options: Any, case: Case) 
     try:
         return onnxruntime.InferenceSession(captured.onnx(), options, providers=[_PROVIDER])
     except _REFUSALS as error:
-        # without the names of its own source files and functions
-        message = re.sub(r"/onnxruntime_src/.*?\)\s", " ", str(error).strip().partition("\n")[0])
+        message = runtime_message(error)
         version = onnxruntime.__version__
         raise EndingError(
             "failed", f"ONNX Runtime {version} cannot load {case.workload}: {message}"

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import openvino
 
-from assay.backends.captured import CapturedJob, OnnxFile, join_outputs
+from assay.backends.captured import CapturedJob, OnnxFile, join_outputs, vary_inputs
+from assay.core import fingerprint
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 
@@ -20,8 +21,16 @@ class OpenVinoSession:
         self.items = captured.items
         self._compiled = _compile_model(captured, case)
         self._request = self._compiled.create_infer_request()
-        for name, array in captured.inputs_by_name().items():
-            tensor = openvino.Tensor(array, shared_memory=True)
+        self.set_inputs(self.fresh_inputs(0))
+
+    def fresh_inputs(self, number: int) -> Any:
+        """The arrays, and the runtime's tensors over their memory."""
+        arrays = vary_inputs(self._captured, number)
+        tensors = {n: openvino.Tensor(array, shared_memory=True) for n, array in arrays.items()}
+        return arrays, tensors
+
+    def set_inputs(self, inputs: Any) -> None:
+        for name, tensor in inputs[1].items():
             self._request.set_tensor(name, tensor)
 
     def step(self) -> None:
@@ -30,8 +39,14 @@ class OpenVinoSession:
     def wait(self) -> None:
         pass  # an inference returns when its outputs are written
 
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(self._joined())
+
     def outputs(self) -> Any:
-        self.step()
+        self._request.infer(share_outputs=True)
+        return self._joined()
+
+    def _joined(self) -> Any:
         count = len(self._compiled.outputs)
         return join_outputs(
             [np.array(self._request.get_output_tensor(n).data) for n in range(count)]

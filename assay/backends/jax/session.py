@@ -35,6 +35,7 @@ class JaxSession:
         inputs, targets = options.batch(job, case, first)
         split, self._whole = setup.shardings(self._mesh)
         self._inputs = jax.device_put(trees.cast(inputs, jnp.bfloat16 if pure else None), split)
+        self._batch = self._inputs
         self._targets = jax.device_put(targets, split)
         self.items = options.items(job)
         if pure:
@@ -68,6 +69,15 @@ class JaxSession:
     def wait(self) -> None:
         # JAX returns before the device has finished; the new state and the outputs come last
         jax.block_until_ready((self._state, self._found))
+
+    def fresh_inputs(self, number: int) -> Any:
+        return trees.vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._inputs = inputs
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._found)
 
     def outputs(self) -> Any:
         return trees.as_array(self._shown())

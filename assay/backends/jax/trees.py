@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from assay.backends import options
 from assay.core import fingerprint
 
 
@@ -43,6 +44,14 @@ def sample_output(tree: Any) -> tuple[tuple[int, ...], Any]:
         return array.shape, array.ravel()[fingerprint.sample_indices(array.size)]
     places = fingerprint.sample_indices(leaves[0].size)
     return leaves[0].shape, np.asarray(jnp.ravel(leaves[0])[places], np.float32)
+
+
+def vary(tree: Any, number: int) -> Any:
+    """The tree with other values, as `options.vary`, on the device."""
+    return jax.tree.map(
+        lambda leaf: jax.device_put(options.vary(np.asarray(leaf), number)) if number else leaf,
+        tree,
+    )
 
 
 def read(tree: Any) -> float:

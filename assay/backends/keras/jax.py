@@ -48,7 +48,8 @@ class KerasJaxSession(KerasSession):
         super().__init__(built)
         model, train = built.model, built.train
         inputs, targets = _place((built.inputs, built.targets))
-        self._batches = itertools.repeat((inputs, targets) if train else (inputs,))
+        self._batch, self._targets = inputs, (targets,) if train else ()
+        self._batches = itertools.repeat((inputs, *self._targets))
         model._symbolic_build(data_batch=(inputs, targets))
         self._state: Any = model._get_jax_state(
             trainable_variables=True,
@@ -73,6 +74,15 @@ class KerasJaxSession(KerasSession):
         """A step donates the memory of its state, so `first` gets a copy of the weights."""
         first._state = jax.tree.map(jnp.copy, first._state)
         super().generates(first)
+
+    def fresh_inputs(self, number: int) -> Any:
+        return trees.vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._batches = itertools.repeat((inputs, *self._targets))
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._outputs)
 
     def step(self) -> None:
         self._outputs, self._state = self._function(self._state, self._batches)

@@ -12,6 +12,8 @@ import tensorflow as tf
 from assay.backends.keras.count import multiply_adds
 from assay.backends.keras.model import KerasModel, KerasSession, as_array
 from assay.backends.tensorflow import setup
+from assay.backends.tensorflow.session import vary
+from assay.core import fingerprint
 
 
 def open_session(model: KerasModel) -> KerasTensorFlowSession:
@@ -30,7 +32,9 @@ class KerasTensorFlowSession(KerasSession):
             keras.ops.convert_to_tensor, (built.inputs, built.targets)
         )
         # A plain iterator: Keras then calls its function of one batch, without tf.data.
-        self._values = inputs
+        self._values = self._batch = inputs
+        self._found: Any = None
+        self._targets = targets
         batch: Any = (inputs, targets)
         if tf.distribute.has_strategy():
             batch = setup.is_shared(tf.distribute.get_strategy(), batch)
@@ -42,8 +46,21 @@ class KerasTensorFlowSession(KerasSession):
         traced = tf.function(self._call, jit_compile=model.jit_compile)
         self._inferred = self._call if model.run_eagerly else traced
 
+    def fresh_inputs(self, number: int) -> Any:
+        return vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._values = inputs
+        if self._built.train:
+            self._data = itertools.repeat((inputs, self._targets))
+        else:
+            self._data = [(inputs,)]
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(as_array(self._found))
+
     def step(self) -> None:
-        self._function(self._data)
+        self._found = self._function(self._data)
 
     def wait(self) -> None:
         # wait for the devices, not for outputs: the weights are updated last

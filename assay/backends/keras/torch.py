@@ -24,14 +24,25 @@ class KerasTorchSession(KerasSession):
         inputs, targets = keras.tree.map_structure(
             keras.ops.convert_to_tensor, (built.inputs, built.targets)
         )
+        self._batch = inputs
+        self._found: Any = None
         self._data = [(inputs, targets) if train else (inputs,)]
         model._symbolic_build(data_batch=(inputs, targets))
         model.train(train)  # fit() and predict() do so too, for layers that check torch's mode
         (model.make_train_function if train else model.make_predict_function)()
         self._function: Any = model.train_function if train else model.predict_function
 
+    def fresh_inputs(self, number: int) -> Any:
+        return trees.vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._data = [(inputs, *self._data[0][1:])]
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._found)
+
     def step(self) -> None:
-        self._function(self._data)
+        self._found = self._function(self._data)
 
     def wait(self) -> None:
         # wait for the device, not for outputs: the weights are updated last
@@ -47,6 +58,11 @@ class KerasTorchSession(KerasSession):
         with torch.no_grad():
             return multiply_adds(self._infer)
 
+    def count_again(self) -> tuple[float, str]:
+        with torch.no_grad():
+            now = setup.inspect_forward(self._infer)
+        return now.macs, now.product_dtypes
+
     def product_dtypes(self) -> str:
         return self._look.product_dtypes
 
@@ -57,7 +73,8 @@ class KerasTorchSession(KerasSession):
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         """Before the first update, from the pass in which the work is counted."""
-        if not int(self._built.model.optimizer.iterations):
+        unchanged = self._data[0][0] is self._batch
+        if unchanged and not int(self._built.model.optimizer.iterations):
             return self._look.sample
         with torch.no_grad():
             return trees.sample_output(self._infer())

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from assay.backends import options
 from assay.backends.tensorflow import setup
+from assay.core import fingerprint
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
@@ -33,6 +34,8 @@ class TensorFlowSession:
         inputs, targets = options.batch(job, case, first)
         self.items = options.items(job)
         self._inputs = cast(inputs, tf.bfloat16 if self._pure else None)
+        self._batch = self._inputs
+        self._found: Any = None
         self._targets = cast(targets, None)
         self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         name = options.optimizer_name(case, job.optimizer)
@@ -52,11 +55,20 @@ class TensorFlowSession:
             self._function = tf.function(step, jit_compile=case.options["compiler"] == "on")
 
     def step(self) -> None:
-        self._function(*self._data)
+        self._found = self._function(*self._data)
 
     def wait(self) -> None:
         # wait for the devices, not for an output: the weights are updated last
         setup.wait()
+
+    def fresh_inputs(self, number: int) -> Any:
+        return vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._inputs, self._data = inputs, (inputs, *self._data[1:])
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return fingerprint.sample_values(as_array(self._found))
 
     def outputs(self) -> Any:
         return as_array(self._forward_function(self._inputs))
@@ -173,6 +185,15 @@ def _mean_square(outputs: Any, targets: Any) -> Any:
 
 def _binary_cross_entropy(logits: Any, labels: Any) -> Any:
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, logits))
+
+
+def vary(tree: Any, number: int) -> Any:
+    """The tree with other values, as `options.vary`, on the device."""
+
+    def vary_leaf(leaf: Any) -> Any:
+        return tf.constant(options.vary(leaf.numpy(), number), leaf.dtype)
+
+    return tf.nest.map_structure(vary_leaf, tree) if number else tree
 
 
 _SLOTS = {"sgd": 0, "momentum": 1, "rmsprop": 2, "adam": 2}

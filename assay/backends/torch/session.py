@@ -45,6 +45,7 @@ class TorchSession:
         self._train, self._as_given = options.is_training(job, case), job.as_given
         self._model = _place_model(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
+        self._batch = self._inputs
         self._parallel: Any = self._model
         if member:  # each has its rows; gradients are averaged while they are computed
             self._targets = member.own_rows(self._targets)
@@ -60,6 +61,7 @@ class TorchSession:
         )
         self._stepped = self._capture_first if uses_cuda_graphs(case) else self._step_here()
         self._enqueue = self._first_step
+        self._found: Any = None
 
     def step(self) -> None:
         if self._member:
@@ -69,6 +71,15 @@ class TorchSession:
     def wait(self) -> None:
         # wait for the device, not for an output: the weights are updated last
         setup.wait()
+
+    def fresh_inputs(self, number: int) -> Any:
+        return trees.vary(self._batch, number)
+
+    def set_inputs(self, inputs: Any) -> None:
+        self._inputs = self._share = inputs
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._found)
 
     def outputs(self) -> Any:
         return trees.as_array(self._infer_outputs())
@@ -96,6 +107,10 @@ class TorchSession:
 
     def executed_macs(self) -> float:
         return self._look.executed
+
+    def count_again(self) -> tuple[float, str]:
+        now = setup.inspect_forward(self._infer_outputs)
+        return now.macs, now.product_dtypes
 
     def product_dtypes(self) -> str:
         return self._look.product_dtypes
@@ -183,7 +198,7 @@ class TorchSession:
 
     def _infer(self) -> None:
         with torch.inference_mode():
-            self._forward(self._inputs)
+            self._found = self._forward(self._inputs)
 
     def _train_plain(self) -> None:
         self._optimizer.zero_grad()
@@ -320,6 +335,9 @@ class TorchGeneration(TorchSession):
         with torch.inference_mode():
             self._one_more()
         setup.wait()
+
+    def step_output(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sample_output(self._model.made)
 
     def read(self) -> object:
         return int(self._model.made[0, -1])  # the last token

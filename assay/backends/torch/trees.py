@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from assay.backends import options
 from assay.core import fingerprint
 
 
@@ -73,6 +74,20 @@ def sample_output(tree: Any) -> tuple[tuple[int, ...], Any]:
     flat = leaves[0].detach().reshape(-1)
     places = torch.from_numpy(fingerprint.sample_indices(flat.numel())).to(flat.device)
     return tuple(leaves[0].shape), flat[places].float().cpu().numpy()
+
+
+def vary(tree: Any, number: int) -> Any:
+    """The tree with other values, as `options.vary`, in the same layout."""
+    if isinstance(tree, Mapping):
+        return {name: vary(part, number) for name, part in tree.items()}
+    if isinstance(tree, tuple | list):
+        return type(tree)(vary(part, number) for part in tree)
+    if not number or not isinstance(tree, torch.Tensor) or not tree.ndim:
+        return tree
+    rolled = torch.roll(tree, number, 0 if len(tree) > 1 else -1)
+    if tree.is_floating_point():
+        rolled = rolled * options.scale(number)
+    return torch.empty_like(tree).copy_(rolled)
 
 
 def first_item(tree: Any) -> Any:

@@ -96,10 +96,13 @@ def show(run: str, store: str | None, format: str) -> None:
 def _print_progress(comparisons: Iterator[Comparison], line: ProgressLine) -> Iterator[Comparison]:
     from assay.commands.ab.view import progress_line
 
-    for comparison in comparisons:
-        if comparison.ratio.n and not comparison.ended.startswith("interrupted"):
-            line.update(progress_line(comparison))
-        yield comparison
+    try:
+        for comparison in comparisons:
+            if comparison.ratio.n and not comparison.ended.startswith("interrupted"):
+                line.update(progress_line(comparison))
+            yield comparison
+    finally:
+        line.clear()
 
 
 def _print(comparison: Comparison, format: str) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from assay.core import codec
 from assay.core.errors import AssayError, EndingError, UsageError
 from assay.core.executor import CaseDir
+from assay.core.files import read_plain
 from assay.core.messages import Open
 from assay.core.records import REPORTED_PREFIX, Case, Environment, Procedure, Result, Samples, Value
 from assay.core.redaction import safe_value
@@ -42,6 +43,7 @@ from assay.measure.machine.kernel import cores
 from assay.measure.process import WorkerProcess
 
 BACKEND = "bench"
+MAX_BYTES = 256 << 20  # of a file that the benchmark wrote
 PROFILES = "profiler_data"  # as PerfZero calls it
 
 # A case's folder → where its files go, and what the class is told as output_dir.
@@ -165,11 +167,12 @@ def read_reports(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...]
     notes: list[str] = []
     for file in sorted(output.glob(f"{messages.PREFIX}*")):
         try:
-            reports += proto.decode(file.read_bytes(), file.stat().st_mtime_ns / 1e9)
+            data = read_plain(file, MAX_BYTES)
+            reports += proto.decode(data, file.stat().st_mtime_ns / 1e9)
         except (OSError, proto.DamagedError) as error:
             notes.append(f"the report {file.name} was passed over: {error}")
     lines = folder / messages.REPORTS
-    for line in lines.read_bytes().splitlines() if lines.exists() else ():
+    for line in _lines(lines, notes):
         try:
             reports.append(report.read_line(line))
         except ValueError:  # the process died while it wrote
@@ -206,9 +209,21 @@ def _check_ending(ending: dict[str, str], entries: tuple[BenchmarkEntry, ...]) -
     return {"status": "failed", "reason": "; ".join(reasons)}
 
 
+def _lines(path: Path, notes: list[str]) -> list[bytes]:
+    try:
+        return read_plain(path, MAX_BYTES).splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        notes.append(f"{path.name} was passed over: {error.strerror}")
+        return []
+
+
 def _answer(folder: Path) -> BenchAnswer:
     try:
-        return msgspec.json.decode((folder / messages.ANSWER).read_bytes(), type=BenchAnswer)
+        return msgspec.json.decode(
+            read_plain(folder / messages.ANSWER, MAX_BYTES), type=BenchAnswer
+        )
     except (OSError, *codec.UNREADABLE):  # it ended before it could tell, or while it did
         return BenchAnswer()
 
@@ -331,7 +346,7 @@ def find_methods(request: FindMethods, python: str = "", timeout: float = 600.0)
                 f"{names or ', '.join(request.packages)} cannot be looked into: {error.reason}.",
                 hint="Is it in the present folder, in PYTHONPATH, or given with --python-path?",
             ) from None
-        return msgspec.json.decode((folder / FOUND).read_bytes(), type=FoundMethods)
+        return msgspec.json.decode(read_plain(folder / FOUND, MAX_BYTES), type=FoundMethods)
 
 
 def _method(pattern: Filter, name: str) -> Method:

@@ -74,10 +74,13 @@ def _begin(case: str, keywords: Keywords, line: ProgressLine) -> Iterator[Bisect
 def _print_progress(bisections: Iterator[Bisection], line: ProgressLine) -> Iterator[Bisection]:
     from assay.commands.bisect.view import step_line
 
-    for bisection in bisections:
-        if bisection.tried:
-            line.update(step_line(bisection.tried[-1], bisection))
-        yield bisection
+    try:
+        for bisection in bisections:
+            if bisection.tried:
+                line.update(step_line(bisection.tried[-1], bisection))
+            yield bisection
+    finally:
+        line.clear()
 
 
 def _show(bisection: Bisection, format: str) -> None:

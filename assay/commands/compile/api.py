@@ -24,10 +24,10 @@ from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
 from assay.core.sessions import Examples
 from assay.core.units import as_choice
-from assay.measure.compiler.agreement import OUTLIER_FACTOR, agreement
 from assay.measure.compiler.capture import CapturedModel, capture_by_name, capture_model
 from assay.measure.compiler.splits import calibrate_knobs, calibration_items
 from assay.native import compile as native_compile
+from assay.native.agreement import OUTLIER_FACTOR, agreement, model_agreement, rounding
 from assay.native.compile import BuiltModel, InstalledProgram
 from assay.native.expected import compute_reference
 from assay.native.graph import Graph
@@ -119,15 +119,24 @@ def _check_outputs(
     built: BuiltModel, captured_model: CapturedModel, knobs: bool
 ) -> tuple[str, float]:
     """The reference of the outputs, and the largest difference from it."""
-    expected, rounding = captured_model.expected, captured_model.rounding
-    if knobs:
-        expected = compute_reference(built.graph, expected.inputs)
-        rounded = any(is_rounded(node) for node in built.graph.nodes)
-        rounding = (lambda: BYTE_TOLERANCE / OUTLIER_FACTOR) if rounded else rounding
-    name, names = built.emitted.name, captured_model.graph.outputs
+    expected = captured_model.expected
+    name, outputs = built.emitted.name, captured_model.graph.outputs
+    if not knobs:
+        programs = built.outputs(expected.inputs).values()
+        graph = captured_model.graph
+        return expected.judge, max(model_agreement(name, graph, p, expected) for p in programs)
+    inputs = expected.first().inputs
+    expected = compute_reference(built.graph, inputs)
+    rounded = any(is_rounded(node) for node in built.graph.nodes)
+
+    def share() -> float:
+        if rounded:
+            return BYTE_TOLERANCE / OUTLIER_FACTOR
+        return rounding(captured_model.graph, inputs)
+
     return expected.judge, max(
-        agreement(name, names, outputs, expected.outputs, expected.judge, rounding)
-        for outputs in built.outputs(expected.inputs).values()
+        agreement(name, outputs, each, expected.outputs, expected.judge, share)
+        for each in built.outputs(inputs).values()
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from assay.reporting.accuracy import status_text
 from assay.stores.read import summarize_results
 from assay.stores.runs import BISECTION, COMPARISON, RACE, TUNING, read_document, verb_of
 
+MAX_HEADLINE = 80  # characters of a verdict in a table
 MAX_RESULTS = 40  # of a run, that its headline is read from
 
 
@@ -27,22 +28,40 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     started: str
     verb: str
-    request: str  # the cases
+    request: str  # the cases, shortened
+    cases: list[str] = []
     headline: str  # verdict, or main metric
     results: int
     failed: int
     machine: str
     label: str
 
+    @property
+    def short_headline(self) -> str:
+        """For a cell of a table."""
+        if len(self.headline) <= MAX_HEADLINE:
+            return self.headline
+        return f"{self.headline[: MAX_HEADLINE - 1].rpartition(' ')[0]} …"
 
-def list_runs(store: Store, query: Query, limit: int) -> tuple[list[RunLine], int]:
-    """The newest runs with a result that matches, oldest first, and the number of older ones."""
+
+def list_runs(
+    store: Store,
+    query: Query,
+    limit: int,
+    numbers: Callable[[Store, Sequence[str]], Mapping[str, str]] | None = None,
+) -> tuple[list[RunLine], int]:
+    """The newest runs with a result that matches, oldest first, and the number of older ones.
+
+    `numbers` reads the main metrics of runs without a verdict, all at once; by default each run's
+    results are opened.
+    """
     runs: dict[str, list[Entry]] = {}
     for entry in store.entries(query):
         runs.setdefault(run_of(entry), []).append(entry)
     newest = sorted(runs, key=lambda run: runs[run][-1].started)
     shown = newest[-limit:] if limit else newest
-    return [run_line(store, run, runs[run]) for run in shown], len(newest) - len(shown)
+    known = numbers(store, shown) if numbers else None
+    return [run_line(store, run, runs[run], known) for run in shown], len(newest) - len(shown)
 
 
 def run_of(entry: Entry) -> str:
@@ -55,7 +74,9 @@ def is_part_of_comparison(entry: Entry) -> bool:
     return {"pair", "contender"} <= entry.tags.keys() or {"heat", "order"} <= entry.tags.keys()
 
 
-def run_line(store: Store, run: str, entries: Sequence[Entry]) -> RunLine:
+def run_line(
+    store: Store, run: str, entries: Sequence[Entry], known: Mapping[str, str] | None = None
+) -> RunLine:
     cases = list(dict.fromkeys(entry.key for entry in entries))
     failed = sum(entry.status not in {"ok", "skipped"} for entry in entries)
     return RunLine(
@@ -63,7 +84,9 @@ def run_line(store: Store, run: str, entries: Sequence[Entry]) -> RunLine:
         started=entries[0].started,
         verb=verb_of(store, run),
         request=", ".join(cases[:2]) + (f" and {len(cases) - 2} more" if len(cases) > 2 else ""),
-        headline=run_headline(store, run) or _numbers(store, run, failed),
+        cases=cases,
+        headline=run_headline(store, run)
+        or (_numbers(store, run, failed) if known is None else _known_numbers(known, run, failed)),
         results=len(entries),
         failed=failed,
         machine=entries[0].machine,
@@ -118,6 +141,10 @@ HEADLINES: dict[str, Callable[[Store, str], str]] = {  # document of a run → i
     BISECTION: _bisect_headline,
     TUNING: _tune_headline,
 }
+
+
+def _known_numbers(known: Mapping[str, str], run: str, failed: int) -> str:
+    return ", ".join(filter(None, (known.get(run, ""), f"{failed} failed" if failed else "")))
 
 
 def _numbers(store: Store, run: str, failed: int) -> str:

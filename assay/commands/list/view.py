@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from assay.commands.list.api import RunLine
 
 _STAMPED = re.compile(r"\d{8}-\d{6}-\w{4}$")
-MAX_HEADLINE = 80  # characters of a verdict in the table
 MAIN = ("step_time", "accuracy")  # what a result is about, if it has one of these
 SECONDARY = {"open_time", "first_step", "total_time"}  # of every result, whatever it is about
 
@@ -61,12 +60,7 @@ def _run_values(line: RunLine) -> tuple[str, ...]:
 
 def _run_row(line: RunLine, name: str) -> tuple[str, ...]:
     """With a short name, and a headline that is not too long."""
-    headline = line.headline if len(line.headline) <= MAX_HEADLINE else _cut(line.headline)
-    return _run_values(msgspec.structs.replace(line, run=name, headline=headline))
-
-
-def _cut(text: str) -> str:
-    return f"{text[: MAX_HEADLINE - 1].rpartition(' ')[0]} …"
+    return _run_values(msgspec.structs.replace(line, run=name, headline=line.short_headline))
 
 
 def _short_names(runs: Sequence[str]) -> dict[str, str]:

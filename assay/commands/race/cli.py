@@ -50,6 +50,8 @@ def command(
     Without --over: every backend installed, in float32 and bfloat16, with the compiler off and on,
     in both layouts, and in inference the usual batch and a quarter of it. The simplest come first;
     contenders that are certainly slower are dropped, and time goes to the uncertain ones.
+
+    assay study takes the same --over, and measures every combination instead.
     """
     line = ProgressLine()
     if bool(workload) == bool(resume):
@@ -78,10 +80,13 @@ def show(run: str, store: str | None, format: str) -> None:
 def _print_progress(races: Iterator[Race], line: ProgressLine) -> Iterator[Race]:
     from assay.commands.race.view import heat_line
 
-    for race in races:
-        if not race.ended and not _is_empty(race):
-            line.update(heat_line(race))
-        yield race
+    try:
+        for race in races:
+            if not race.ended and not _is_empty(race):
+                line.update(heat_line(race))
+            yield race
+    finally:
+        line.clear()
 
 
 def _is_empty(race: Race) -> bool:

@@ -150,6 +150,16 @@ def run(
             read="sweep",
         ),
     ] = "",
+    inputs: Annotated[
+        Sweep,
+        Flag(
+            "Inputs of the steps: same (one batch, the default), fresh (a ring of 8 batches), cold "
+            "(a ring larger than the cache).",
+            "A,B",
+            complete="values:inputs",
+            read="sweep",
+        ),
+    ] = "",
     method: Annotated[
         Sweep,
         Flag(
@@ -176,6 +186,10 @@ def run(
     steps_per_sample: Annotated[int, Flag("Time exactly this many steps per sample.")] = 0,
     latency: Annotated[bool, Flag("Time each step by itself, and show percentiles.")] = False,
     communication: Communication = False,
+    quick: Annotated[
+        bool,
+        Flag("A rough answer in about 10 s: the cases for which there is time, 1.5 s of samples."),
+    ] = False,
     cold: bool = False,
     metric: str = "",
     procedure: Procedure | None = None,
@@ -199,11 +213,13 @@ def run(
 
     >>> results = assay.run("mnist-mlp", budget="5s")
     >>> print(results, results.best.case.key)  # a table; measuring ends first
+    >>> print(assay.run("mnist-mlp", quick=True))  # about ten seconds, a rough interval
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"]):  # each one when it is ready
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    from assay.measure import inputs
+    from assay.measure import inputs as forms
     from assay.measure.plan import make_plan
+    from assay.measure.quick import QUICK_BUDGET, QUICK_TAG, TimeLimit
     from assay.measure.recorder import run_cases
     from assay.measure.remote import executor
     from assay.measure.run_results import RunResults
@@ -215,7 +231,12 @@ def run(
     more: dict[str, Sweep] = dict(mode=mode, precision=precision, compiler=compiler, method=method)
     more |= dict(cuda_graphs=cuda_graphs, data_format=data_format, optimizer=optimizer)
     more |= dict(threads=threads, device=device, devices=devices, python=python, epochs=epochs)
+    more |= dict(inputs=inputs)
     options = _join_cases(options, **more)
+    limit = TimeLimit() if quick else None
+    if quick:
+        _check_quick(budget, processes, samples, on)
+        budget, tags = QUICK_BUDGET, {**(tags or {}), **QUICK_TAG}
     parts: dict[str, Any] = dict(budget=budget, target=target, timeout=timeout, cold=cold)
     parts |= dict(processes=processes, samples=samples, steps_per_sample=steps_per_sample)
     parts |= dict(latency=latency, communication=communication, metric=metric)
@@ -225,13 +246,13 @@ def run(
         backends=backends,
         params=params,
         options=options,
-        procedure=inputs.procedure(procedure, parts),
+        procedure=forms.procedure(procedure, parts),
         label=label,
         tags=tags,
         first=first,
         trust=trust,
     )
-    return RunResults(run_cases(plan, store, progress, machines))
+    return RunResults(run_cases(plan, store, progress, machines, limit))
 
 
 @accept_old_keywords(home="store")
@@ -248,6 +269,16 @@ def resume(
     from assay.measure.run_results import RunResults
 
     return RunResults(resume_cases(run, "run", store, progress, executor(on, need)))
+
+
+def _check_quick(budget: Seconds, processes: int, samples: int, on: str) -> None:
+    """Reject what asks for more time than a quick run has."""
+    more = {"budget": budget != "10s", "processes": processes != 1, "samples": samples != 0}
+    if names := [name for name, is_set in (more | {"on": bool(on)}).items() if is_set]:
+        raise UsageError(
+            f"quick was given with {', '.join(names)}, but it has its own.",
+            hint="Leave out one of the two; without --quick, --budget 2s is short too.",
+        )
 
 
 def _with_model(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Annotated
 
 from assay.cli import options, printing
@@ -12,8 +13,10 @@ from assay.cli.finish import handle_signals, show_when_done, status, unfair_sent
 from assay.cli.progress import ProgressLine
 from assay.commands.run import api
 from assay.core.errors import UsageError
+from assay.core.findings import SummarizedResult
 from assay.core.options import Argument, Columns, Flag, Format, Strict
 from assay.core.records import Query
+from assay.core.registry import open_store
 from assay.measure.plan import describe_left_out
 from assay.measure.recorder import resume_cases
 from assay.measure.remote import executor
@@ -27,6 +30,7 @@ Examples:
   assay run mnist-mlp                                every backend installed
   assay run mnist-mlp -b keras-jax --batch-size 32 --budget 10s --label first-try
   assay run mnist-mlp@keras-jax:precision=bfloat16 --set units=512,1024
+  assay run mnist-mlp@torch --quick                  a rough answer in ten seconds
   assay run mnist-mlp@keras-jax --processes 5 --target 1%
   assay run ./my.py:MyNet -b keras-jax --mode infer --latency
   assay run transformer-decoder -b torch,jax --task generate --set prompt=32,512
@@ -96,9 +100,23 @@ def command(
         for reading in results:
             line.done(reading.result)
             readings.append(reading)
+    if keywords["quick"] and readings:
+        _print_left_out(readings, store)
     if resume and not readings:
         options.print_message(f"Nothing was left to measure; to see it: assay show {resume}")
     return 1 if strict and unfair_sentences(readings) else status(readings)
+
+
+def _print_left_out(readings: Sequence[SummarizedResult], store: str | None) -> None:
+    """Which cases a quick run had no time for."""
+    with closing(open_store(store)) as opened:
+        cases = opened.plan(readings[0].result.run).cases
+    done = {reading.result.case.key for reading in readings}
+    if left := [case.key for case in cases if case.key not in done]:
+        options.print_message(
+            f"note: {len(left)} of {len(cases)} cases did not fit into 10 s: "
+            f"{', '.join(left[:3])}{' …' if len(left) > 3 else ''}; without --quick all are run"
+        )
 
 
 def check_cases(cases: Sequence[str], suite: str, resume: str) -> None:

@@ -15,12 +15,14 @@ from typing import Annotated
 
 import msgspec
 
+from assay.commands.study.over import cases_over, check_over
 from assay.core import registry
 from assay.core.contracts import Store, Study
 from assay.core.errors import EndingError, StoreError, UsageError
 from assay.core.findings import Mismatch, SummarizedResult, Table
 from assay.core.options import (
     Argument,
+    Axes,
     Backends,
     Cold,
     Flag,
@@ -38,7 +40,7 @@ from assay.core.units import as_integer, as_seconds
 from assay.measure import plan
 from assay.measure.case import HeatEntry, check_supported, measure_case
 from assay.measure.heat import MAX_OPEN_CASES, Heat, run_heat
-from assay.measure.inputs import backend_names
+from assay.measure.inputs import axes, backend_names
 from assay.measure.recorder import (
     Recorder,
     check_resumable,
@@ -60,7 +62,7 @@ class StudyRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A study to be measured."""
 
     name: str
-    study: Study
+    study: Study | None  # None: of chosen axes
     plan: Plan
     rounds: int
 
@@ -74,6 +76,14 @@ class StudyRequest(msgspec.Struct, frozen=True, kw_only=True):
 def study(
     name: Annotated[str, Argument(complete="studies")],
     extras: Sequence[str] = (),
+    over: Annotated[
+        Axes | None,
+        Flag(
+            "Option or parameter to vary, of any workload or own model; repeatable.",
+            "NAME=A,B",
+            read="axes",
+        ),
+    ] = None,
     backends: Backends = (),
     size: Annotated[str, Flag("Size of the workload: full or small.", "NAME")] = "",
     options: Annotated[
@@ -89,14 +99,16 @@ def study(
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> list[SummarizedResult]:
-    """All of a study in one call.
+    """All of a study in one call; with `over`, of any workload or own model.
 
+    >>> assay.study("mnist-mlp", over={"precision": ["float32", "bfloat16"]}, budget="1m")
     >>> for reading in assay.study("vgg16", size="small", budget=60):
     ...     print(reading.result.case.key, reading.summary.quantities.get("step_time"))
     """
     asked = request(
         name,
         extras=extras,
+        over=over,
         backends=backends,
         size=size,
         options=options,
@@ -114,6 +126,7 @@ def study(
 def request(
     name: str,
     extras: Sequence[str] = (),
+    over: Axes | None = None,
     backends: str | Sequence[str] = (),
     size: str = "",
     options: Mapping[str, Value] | None = None,
@@ -125,19 +138,26 @@ def request(
     label: str = "",
 ) -> StudyRequest:
     """The cases of a study, and its budget of sampling shared by those that can run here."""
-    study = studies.study(name)
+    study = None if over else _named_study(name)
     seconds = as_seconds(budget, "budget", "10m")
     limit = as_seconds(timeout, "timeout", "10m")
     rounds = as_integer(rounds, "rounds", 1, hint="--rounds 3")
-    _check(name, study, extras, size)
-    usual = next(iter(study.sizes))
-    cases = _cases(study, extras, backend_names(backends), size or usual, options or {}, trust)
+    names = backend_names(backends)
+    if study is None:
+        check_over(extras, size)
+        size = "as given"
+        cases = cases_over(name, names, axes(over, "over"), options or {}, trust)
+    else:
+        _check(name, study, extras, size)
+        size = size or next(iter(study.sizes))
+        cases = _cases(study, extras, names, size, options or {}, trust)
     share = seconds / rounds / max(1, sum(not _refusal(case) for case in cases))
     made_plan = Plan(
         cases=cases,
         procedure=Procedure(budget=max(MIN_SECONDS, share), timeout=limit, cold=cold),
         label=label,
-        tags={"study": name, "size": size or usual, "rounds": str(rounds)},
+        tags={"study": name, "size": size, "rounds": str(rounds)}
+        | ({"over": ",".join(over)} if over else {}),
         verb="study",
     )
     return StudyRequest(name=name, study=study, plan=made_plan, rounds=rounds)
@@ -256,19 +276,29 @@ def _cases(
     options: Mapping[str, Value],
     trust: bool,
 ) -> tuple[Case, ...]:
-    axes: dict[str, Sequence[Value]] = dict([study.rows, study.columns])
-    axes |= {name: (value,) for name, value in options.items()}
+    matrix: dict[str, Sequence[Value]] = dict([study.rows, study.columns])
+    matrix |= {name: (value,) for name, value in options.items()}
     names = backends or [
         name
         for name in backends_for(registry.workload(study.workload))
-        if axes.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
+        if matrix.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
     ]
     cases: list[Case] = []
     for variant in study.variants:
         if not variant.extra or variant.extra in extras:
             params = {name: (v,) for name, v in {**study.sizes[size], **variant.params}.items()}
-            cases += plan.expand_cases([study.workload], names, params, axes, trust)
+            cases += plan.expand_cases([study.workload], names, params, matrix, trust)
     return tuple(cases)
+
+
+def _named_study(name: str) -> Study:
+    if name in studies.STUDIES:
+        return studies.study(name)
+    raise UsageError(
+        f"There is no study named '{name}'.",
+        hint=f"There is {', '.join(studies.STUDIES)}; a workload or own model takes --over, as in: "
+        f"assay study {name} --over precision=float32,bfloat16",
+    )
 
 
 def _check(name: str, study: Study, extras: Sequence[str], size: str) -> None:
@@ -300,7 +330,8 @@ def _stored_request(store: Store, run: str) -> StudyRequest:
         raise StoreError(
             f"The plan of run {run} is no plan of a study.", hint=f"assay show {run} --results"
         )
-    return StudyRequest(name=name, study=studies.study(name), plan=plan, rounds=int(rounds[:9]))
+    study = None if "over" in plan.tags else studies.study(name)
+    return StudyRequest(name=name, study=study, plan=plan, rounds=int(rounds[:9]))
 
 
 class Rounds:

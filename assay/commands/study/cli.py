@@ -33,6 +33,8 @@ Examples:
   assay study vgg16 --size small --budget 1m
   assay study vgg16 --bn --budget 10m -b torch,jax,keras-torch,keras-jax
   assay study vgg16 --option precision=bfloat16 --format markdown > vgg16.md
+  assay study mnist-mlp --over precision=float32,bfloat16 --over compiler=off,on
+  assay study ./my.py:MyNet -b torch --over batch_size=8,32 --budget 2m
   assay study vgg16 --resume last""",
 )
 def command(
@@ -46,6 +48,9 @@ def command(
     format: Format = "text",
 ) -> int:
     """Measure the study NAME: every backend, over its options, and what each option gains.
+
+    With --over, NAME is any workload or own model. A study measures every combination and shows
+    them all; assay race takes the same --over, drops what is slower and finds the fastest.
 
     Opening and compiling come on top of the budget. What cannot run here is listed with the reason.
     """
@@ -105,6 +110,7 @@ def _print_progress(results: Iterator[Result], line: ProgressLine, shown: Shown,
         for count, result in enumerate(results, 1):
             run = result.run
             line.done(result, f"{count}{more}")
+        line.clear()
     except KeyboardInterrupt:
         if run:
             show(run, shown.store, shown.format)

@@ -14,7 +14,7 @@ from assay.core.contracts import Study, Variant
 from assay.core.findings import Mismatch, Output, Quantity, SummarizedResult, Table
 from assay.core.records import Value
 from assay.core.units import human
-from assay.reporting import results
+from assay.reporting import results, timings
 from assay.reporting.timings import fairness_notes
 from assay.stats.roofline import Floor
 
@@ -23,9 +23,9 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "tensorflow_cpu", "keras")
 
 
 def output(
-    name: str, study: Study, readings: Sequence[SummarizedResult], summary: StudySummary
+    name: str, study: Study | None, readings: Sequence[SummarizedResult], summary: StudySummary
 ) -> Output:
-    tables = study_tables(study, readings, summary.floor, summary.mismatches)
+    tables = study_tables(study, readings, summary.floor, summary.mismatches, name)
     document = results.results_document(readings, summary.mismatches) | study_document(
         name, summary
     )
@@ -37,12 +37,16 @@ def output(
 
 
 def study_tables(
-    study: Study,
+    study: Study | None,
     readings: Sequence[SummarizedResult],
     floor: Floor | None = None,
     unlike: Sequence[Mismatch] = (),
+    name: str = "",
 ) -> list[Table]:
-    """A table for each variant that was asked for; what is true of all stands under the last."""
+    """A table for each variant that was asked for; what is true of all stands under the last. Of
+    chosen axes, a row for each case."""
+    if study is None:
+        return [timings.results_table(readings, name, unlike)]
     parts: dict[str, list[SummarizedResult]] = defaultdict(list)
     for reading in readings:
         parts[variant_of(study, reading).title].append(reading)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core.files import read_plain
 from assay.formats.traces import chrome, xplane
 from assay.formats.traces.chrome import Event
 
+MAX_BYTES = 2 << 30  # of a trace
 XSPACE, CHROME = ".xplane.pb", ".trace.json.gz"
 
 
@@ -24,7 +26,7 @@ def find_trace(folder: Path) -> Trace | None:
     if spaces:
         file = Path(str(spaces[-1]).removesuffix(XSPACE) + CHROME)
         if not file.exists():
-            file.write_bytes(chrome.document(xplane.events(spaces[-1].read_bytes())))
+            file.write_bytes(chrome.document(xplane.events(read_plain(spaces[-1], MAX_BYTES))))
         return Trace(file=str(file), plugin="xprof")
     traces = _newest(folder, CHROME)
     return Trace(file=str(traces[-1]), plugin="torch-tb-profiler") if traces else None
@@ -35,8 +37,9 @@ def events(folder: Path) -> Iterator[Event]:
     spaces = _newest(folder, XSPACE)
     for file in spaces or _newest(folder, CHROME):
         read = xplane.events if spaces else chrome.events
-        yield from read(file.read_bytes())
+        yield from read(read_plain(file, MAX_BYTES))
 
 
 def _newest(folder: Path, ending: str) -> list[Path]:
-    return sorted(folder.rglob(f"*{ending}"), key=lambda file: file.stat().st_mtime_ns)
+    files = [file for file in folder.rglob(f"*{ending}") if file.is_file()]
+    return sorted(files, key=lambda file: file.stat().st_mtime_ns)

@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from assay.backends.keras import engines
 from assay.core import guard, registry, start
 from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, NotPossibleError, UsageError
-from assay.core.files import user_path
+from assay.core.files import read_plain, user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.core.registry import backends_for
 from assay.measure import plan, process_env
-from assay.measure.compiler.agreement import distance
-from assay.native import capture, files, reference
+from assay.native import capture, files
 from assay.native import expected as answers
 from assay.native.expected import ReferenceOutputs
 from assay.native.graph import Graph
@@ -37,14 +35,6 @@ TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
     expected: ReferenceOutputs
-
-    def rounding(self) -> float:
-        """Difference of its outputs in float32 and float64; takes minutes for a large model."""
-        by_dtype = (
-            reference.outputs(self.graph, *self.expected.inputs, dtype=dtype)
-            for dtype in (np.float32, np.float64)
-        )
-        return max(distance(low, high) for low, high in zip(*by_dtype, strict=True))
 
 
 def capture_by_name(
@@ -169,7 +159,7 @@ def _variables(folder: Path) -> dict[str, str]:
 def _read_reply(request: CaptureRequest, folder: Path, output: str) -> CapturedModel:
     refused = folder / "refused.json"
     if refused.exists():
-        refusal = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
+        refusal = msgspec.json.decode(read_plain(refused, 1 << 20), type=CaptureRefused)
         error = AssayError(refusal.sentence, hint=refusal.hint)
         error.status = refusal.status
         raise error

@@ -19,7 +19,7 @@ from assay.core import codec, guard, registry, start
 from assay.core.budget import Budget
 from assay.core.clock import Clock
 from assay.core.errors import StoreError
-from assay.core.files import write_atomic
+from assay.core.files import read_plain, write_atomic
 from assay.core.records import SCHEMA, Value
 from assay.measure.machine import environment
 
@@ -88,7 +88,7 @@ def fresh_peaks(seconds: float = 0.2) -> dict[str, Value]:
 
 def _stored_peaks(home: Path) -> tuple[Peak, ...]:
     try:
-        checkup = codec.decode((home / FILE).read_bytes(), Checkup, str(home / FILE))
+        checkup = codec.decode(read_plain(home / FILE, 1 << 24), Checkup, str(home / FILE))
     except (OSError, StoreError):  # a measurement must not fail because no peak is known
         return ()
     now = environment.current_environment().machine

@@ -13,12 +13,20 @@ import msgspec
 
 from assay.core.codec import UNREADABLE
 from assay.core.contracts import Peak
+from assay.core.files import read_plain
+
+MAX_BYTES = 256 << 20  # of a log: a day of samples, ten times a second
 
 
 def read(path: Path) -> list[dict[str, float]]:
-    """The lines of a log, also of PerfZero's; invalid lines are skipped."""
+    """The lines of a log, also of PerfZero's. Invalid lines are skipped; what is no plain file, or
+    too large, has none."""
     rows = []
-    for line in path.read_bytes().splitlines():
+    try:
+        data = read_plain(path, MAX_BYTES)
+    except OSError:
+        return []
+    for line in data.splitlines():
         try:
             rows.append(msgspec.json.decode(line, type=dict[str, float]))
         except UNREADABLE:  # truncated, or of another program

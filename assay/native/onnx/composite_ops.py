@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.native import ops
-from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.model import OnnxOp, check_size
 from assay.native.onnx.read import Importing, refused
 
 Handler = Callable[[Importing, OnnxOp], str]
@@ -45,6 +45,8 @@ def where(model: Importing, node: OnnxOp) -> str:
 def _celu(model: Importing, node: OnnxOp) -> str:
     """max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))"""
     alpha, value = float(node.attributes.get("alpha", 1.0)), model.values[node.inputs[0]]
+    if alpha <= 0:
+        raise refused(node, f"its alpha is {alpha:g}; supported: more than 0")
     below = binary(model, node, "minimum", value, 0.0)
     below = binary(model, node, "divide", below, alpha)
     below = _unary(model, node, "elu", below, alpha=alpha)
@@ -62,6 +64,8 @@ def _shrink(model: Importing, node: OnnxOp) -> str:
     """x - bias above lambd, x + bias below -lambd, else 0."""
     value, bias = model.values[node.inputs[0]], float(node.attributes.get("bias", 0.0))
     limit = float(node.attributes.get("lambd", 0.5))
+    if limit < 0:
+        raise refused(node, f"its lambd is {limit:g}; supported: 0 or more")
     high = model.fixed(node, limit, len(model.shape(value)))
     above = model.add(node, ops.BinaryOp("less"), high, value)
     below = binary(model, node, "less", value, -limit)
@@ -127,7 +131,7 @@ def _tile(model: Importing, node: OnnxOp) -> str:
     apart = [size for each in shape for size in (1, each)]
     wide = [size for each in times for size in (each, 1)]
     value = model.add(node, ops.ReshapeOp(tuple(apart)), value)
-    ones = model.fixed(node, np.ones(wide, np.float32), len(wide))
+    ones = model.fixed(node, np.ones(check_size(wide), np.float32), len(wide))
     value = model.add(node, ops.BinaryOp("multiply"), value, ones)
     return model.add(
         node, ops.ReshapeOp(tuple(a * b for a, b in zip(shape, times, strict=True))), value
@@ -142,14 +146,9 @@ def _lp_normalization(model: Importing, node: OnnxOp) -> str:
     size = _unary(model, node, "square" if squares else "abs", value)
     size = model.add(node, ops.ReduceOp("sum", (axis,)), size)
     size = _unary(model, node, "sqrt", size) if squares else size
-    return binary(
-        model, node, "divide", value, binary(model, node, "add", size, _zeros(model, node, size))
-    )
-
-
-def _zeros(model: Importing, node: OnnxOp, value: str) -> str:
-    """1 where the value is 0, else 0."""
-    return binary(model, node, "equal", value, 0.0)
+    empty = binary(model, node, "equal", size, 0.0)
+    value = binary(model, node, "divide", value, binary(model, node, "add", size, empty))
+    return binary(model, node, "where", value, not_(model, node, empty))
 
 
 def _rms_normalization(model: Importing, node: OnnxOp) -> str:
@@ -161,7 +160,45 @@ def _rms_normalization(model: Importing, node: OnnxOp) -> str:
     return binary(model, node, "multiply", value, scale)
 
 
+def _clip(model: Importing, node: OnnxOp) -> str:
+    """Bounds are attributes before opset 11, then inputs; either may be missing."""
+    value = model.values[node.inputs[0]]
+    bounds: list[float | None] = [node.attributes.get(name) for name in ("min", "max")]
+    if any(name in model.values for name in node.inputs[1:3]):
+        return _clip_by_values(model, node)
+    for at, name in enumerate(node.inputs[1:3]):
+        bounds[at] = float(model.known[name]) if name else None
+    low, high = (
+        usual if bound is None else float(bound)
+        for bound, usual in zip(bounds, (-_LARGEST, _LARGEST), strict=True)
+    )
+    if math.isfinite(low) and math.isfinite(high):
+        return model.add(node, ops.ActivationOp("clip", low, high), value)
+    for kind, bound in (("maximum", low), ("minimum", high)):
+        if not math.isinf(bound):
+            number = model.fixed(node, bound, len(model.shape(value)))
+            value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
+    return value
+
+
+_LARGEST = float(np.finfo(np.float32).max)  # what ONNX clips to where a bound is missing
+
+
+def _clip_by_values(model: Importing, node: OnnxOp) -> str:
+    name = node.inputs[0]
+    value = model.values[name]
+    for kind, bound in zip(("maximum", "minimum"), node.inputs[1:3], strict=False):
+        shape = model.shape(model.values[bound]) if bound in model.values else ()
+        if shape or (bound in model.values and model.batched):
+            raise refused(node, f"its bound '{bound}' is of shape {shape}, no scalar")
+        if bound:
+            _, second = model.pair(node, (name, bound))
+            value = model.add(node, ops.BinaryOp(kind), value, second)  # type: ignore[arg-type]
+    return value
+
+
 HANDLERS: dict[str, Handler] = {
+    "Clip": _clip,
     "Celu": _celu,
     "ThresholdedRelu": _thresholded_relu,
     "Shrink": _shrink,

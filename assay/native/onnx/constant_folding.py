@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.native.graph import Array
-from assay.native.onnx.model import DTYPES, OnnxOp
+from assay.native.onnx.model import DTYPES, OnnxOp, check_size, unsupported_file
 
 # The batch in a shape that is computed from a value's: a number that no real size is.
 BATCH = 1_000_003
@@ -110,7 +110,21 @@ def _reshape(node: OnnxOp, inputs: Inputs) -> Array:
 
 def _constant_of_shape(node: OnnxOp, inputs: Inputs) -> Array:
     value = node.attributes.get("value", np.zeros(1, np.float32))
-    return np.full(_batch_of_one(inputs[0]), value.ravel()[0], value.dtype)
+    return np.full(check_size(_batch_of_one(inputs[0])), value.ravel()[0], value.dtype)
+
+
+def _tile(node: OnnxOp, inputs: Inputs) -> Array:
+    times = _batch_of_one(inputs[1])
+    check_size((inputs[0].size, *times))
+    return np.tile(inputs[0], times)
+
+
+def _range(node: OnnxOp, inputs: Inputs) -> Array:
+    start, limit, step = (each.item() for each in inputs)
+    if not step:
+        raise unsupported_file("A Range has a step of 0.")
+    check_size((math.ceil(max(0, (limit - start) / step)),))
+    return np.arange(start, limit, step, dtype=inputs[0].dtype)
 
 
 def _batch_of_one(shape: Array) -> tuple[int, ...]:
@@ -246,11 +260,9 @@ FOLDS: dict[str, Fold] = {
     "Div": _divide,
     "Mod": _remainder,
     "Trilu": _triangle,
-    "Tile": lambda node, inputs: np.tile(inputs[0], _batch_of_one(inputs[1])),
+    "Tile": _tile,
     "CumSum": _running_sum,
-    "Range": lambda node, inputs: np.arange(
-        *(each.item() for each in inputs), dtype=inputs[0].dtype
-    ),
+    "Range": _range,
     "Expand": _expand,
     "Shape": _shape,
     "Size": lambda node, inputs: np.array(inputs[0].size, np.int64),

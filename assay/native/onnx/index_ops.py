@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.native import ops
 from assay.native.onnx.composite_ops import Handler, binary, select
-from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.model import OnnxOp, check_size
 from assay.native.onnx.read import Importing
 
 
@@ -17,7 +17,7 @@ def _positions(model: Importing, node: OnnxOp, axis: int, size: int, rank: int) 
     """0, 1, 2, … along an axis."""
     shape = [1] * rank
     shape[axis] = size
-    return model.fixed(node, np.arange(size).reshape(shape), rank)
+    return model.fixed(node, np.arange(*check_size((size,))).reshape(shape), rank)
 
 
 def _extreme(model: Importing, node: OnnxOp, value: str, axis: int, largest: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,10 @@ TYPES = {**{number: np.dtype(text).name for number, text in DTYPES.items()}, 8: 
 TYPES |= {14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8e4m3fn"}
 TYPES |= {18: "float8e4m3fnuz", 19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4"}
 TYPES |= {23: "float4e2m1", 24: "float8e8m0", 25: "uint2", 26: "int2"}
+MAX_SIZE = 2**31 - 1  # of an axis, a stride, a pad or a kernel
+MAX_VALUES = 2**28  # of an array that is made while a file is read
+_POSITIVE = {"strides", "dilations", "kernel_shape"}
+_SIZES = _POSITIVE | {"pads", "output_padding", "output_shape"}
 # fields of a tensor that is not raw
 _FLOATS, _WHOLE32, _WHOLE64, _DOUBLES, _UNSIGNED64 = 4, 5, 7, 10, 11
 
@@ -118,12 +122,17 @@ def _text(parts: Mapping[int, list[Any]], field: int) -> str:
 
 def _op(data: bytes, path: Path, opset: int) -> OnnxOp:
     parts = _group_fields(data)
+    attributes = dict(_attribute(each, path) for each in parts.get(5, []))
+    for name in _SIZES & attributes.keys():
+        least = 1 if name in _POSITIVE else -MAX_SIZE
+        if not all(isinstance(n, int) and least <= n <= MAX_SIZE for n in attributes[name] or ()):
+            raise protobuf.DamagedError(f"a {_text(parts, 4)} has {name} of {attributes[name]}")
     return OnnxOp(
         kind=_text(parts, 4),
         inputs=tuple(protobuf.read_bytes(each).decode() for each in parts.get(1, [])),
         outputs=tuple(protobuf.read_bytes(each).decode() for each in parts.get(2, [])),
         name=_text(parts, 3),
-        attributes=dict(_attribute(each, path) for each in parts.get(5, [])),
+        attributes=attributes,
         domain=_text(parts, 7),
         opset=opset,
     )
@@ -189,6 +198,16 @@ def _tensor(data: bytes, path: Path) -> tuple[str, Array]:
     return name, np.array(numbers, DTYPES[kind]).reshape(dims)
 
 
+def check_size(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of an array that is made while a file is read; UsageError if it is too large."""
+    if math.prod(shape) > MAX_VALUES or any(size < 0 for size in shape):
+        sizes = " x ".join(str(size) for size in shape)
+        raise unsupported_file(
+            f"A node makes an array of {sizes} values; up to {MAX_VALUES} are computed."
+        )
+    return tuple(shape)
+
+
 def type_name(kind: int) -> str:
     return TYPES.get(kind, f"number {kind}")
 
@@ -201,8 +220,8 @@ def _value(data: bytes) -> OnnxValue:
     parts = _group_fields(data)
     tensor = _group_fields(_last(_group_fields(_last(parts, 2, b"")), 1, b""))
     dims = _group_fields(_last(tensor, 2, b"")).get(1, []) if 2 in tensor else None
-    return OnnxValue(
-        name=_text(parts, 1),
-        dtype=_last(tensor, 1, 0),
-        shape=None if dims is None else tuple(_last(_group_fields(dim), 1, 0) for dim in dims),
-    )
+    name = _text(parts, 1)
+    shape = None if dims is None else tuple(_last(_group_fields(dim), 1, 0) for dim in dims)
+    if large := [size for size in shape or () if abs(size) > MAX_SIZE]:
+        raise protobuf.DamagedError(f"'{name}' has a size of {large[0]}, more than {MAX_SIZE}")
+    return OnnxValue(name=name, dtype=_last(tensor, 1, 0), shape=shape)

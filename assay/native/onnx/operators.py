@@ -17,7 +17,7 @@ from assay.native.onnx.by_item import BY_ITEM, by_item
 from assay.native.onnx.constant_folding import fold
 from assay.native.onnx.evaluation import evaluate
 from assay.native.onnx.integers import BOOL, Integers, note_integers, type_of
-from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.model import OnnxOp, check_size
 from assay.native.onnx.read import FIRST, Importing, refused
 from assay.native.onnx.reshape import file_shape, in_order
 from assay.native.onnx.table import OPERATORS, unsupported
@@ -36,12 +36,20 @@ def add_operator(model: Importing, node: OnnxOp) -> None:
             raise refused(node, f"its input '{name}' is not computed before it")
     try:
         _add(model, _cast_of(model, node) if node.kind == "CastLike" else node)
+    except KeyError as error:
+        raise refused(node, _missing(node, str(error.args[0]))) from None
     except _MISFITS as error:  # of attributes and known inputs that do not fit each other
         raise refused(node, f"its inputs do not fit ({' '.join(str(error).split())})") from None
 
 
+def _missing(node: OnnxOp, name: str) -> str:
+    if name in node.inputs:
+        return f"its input '{name}' is known, and is only supported if it is computed"
+    return f"its attribute '{name}' is missing"
+
+
 # What numpy and Python raise for shapes, axes, positions and attributes that do not exist.
-_MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError)
+_MISFITS = (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError)
 
 
 def _cast_of(model: Importing, node: OnnxOp) -> OnnxOp:
@@ -114,8 +122,12 @@ def _dropout(model: Importing, node: OnnxOp) -> str:
         raise refused(node, "it is in training mode; supported: training_mode=false")
     value = _same(model, node)
     if mask := next(iter(node.outputs[1:]), ""):  # of what stays: all
+        if node.opset < 12 and mask in model.used:
+            raise refused(node, f"opset {node.opset} does not define its mask '{mask}'")
         rank = len(model.shape(value))
-        model.values[mask] = model.fixed(node, np.ones(model.shape(value), np.float32), rank)
+        model.values[mask] = model.fixed(
+            node, np.ones(check_size(model.shape(value)), np.float32), rank
+        )
         model.integers[mask] = Integers(BOOL, 0, 1)
     return value
 
@@ -163,37 +175,6 @@ def _hard_sigmoid(model: Importing, node: OnnxOp) -> str:
     return model.add(node, ops.ActivationOp("clip", 0.0, 1.0), value)
 
 
-def _clip(model: Importing, node: OnnxOp) -> str:
-    """Bounds are attributes before opset 11, then inputs; either may be missing."""
-    value = model.values[node.inputs[0]]
-    bounds: list[float | None] = [node.attributes.get(name) for name in ("min", "max")]
-    if any(name in model.values for name in node.inputs[1:3]):
-        return _clip_by_values(model, node)
-    for at, name in enumerate(node.inputs[1:3]):
-        bounds[at] = float(model.known[name]) if name else None
-    low, high = (None if n is None or abs(n) > 3e38 else float(n) for n in bounds)
-    if low is not None and high is not None:
-        return model.add(node, ops.ActivationOp("clip", low, high), value)
-    for kind, bound in (("maximum", low), ("minimum", high)):
-        if bound is not None:
-            number = model.fixed(node, bound, len(model.shape(value)))
-            value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
-    return value
-
-
-def _clip_by_values(model: Importing, node: OnnxOp) -> str:
-    name = node.inputs[0]
-    value = model.values[name]
-    for kind, bound in zip(("maximum", "minimum"), node.inputs[1:3], strict=False):
-        shape = model.shape(model.values[bound]) if bound in model.values else ()
-        if shape or (bound in model.values and model.batched):
-            raise refused(node, f"its bound '{bound}' is of shape {shape}, no scalar")
-        if bound:
-            _, second = model.pair(node, (name, bound))
-            value = model.add(node, ops.BinaryOp(kind), value, second)  # type: ignore[arg-type]
-    return value
-
-
 def _prelu(model: Importing, node: OnnxOp) -> str:
     """What is above 0, and a share of what is below."""
     value = model.values[node.inputs[0]]
@@ -202,6 +183,8 @@ def _prelu(model: Importing, node: OnnxOp) -> str:
     rank = len(model.shape(value))
     zero = model.fixed(node, 0.0, rank)
     slopes = model.known[node.inputs[1]]
+    if not np.isfinite(slopes).all():
+        raise refused(node, "its slopes are infinite or NaN")
     if node.opset < 7 and slopes.size > 1:  # of channels
         slopes = slopes.reshape(-1, *(1,) * (rank - 2 + model.batched))
     slope = model.fixed(node, slopes, rank)
@@ -335,7 +318,6 @@ HANDLERS: dict[str, Handler] = {
     "Selu": _selu,
     "Gelu": _gelu,
     "HardSigmoid": _hard_sigmoid,
-    "Clip": _clip,
     "PRelu": _prelu,
     **{
         name: _unary(kind)

@@ -46,15 +46,17 @@ class _Axis(msgspec.Struct, frozen=True):
         ]
 
     def _places(self) -> Array:
-        """Where each new row lies among the old ones."""
-        new = np.arange(self.new, dtype=np.float64)
+        """Where each new row lies among the old ones, in float32 as in ONNX Runtime: rounding
+        decides which row is nearest."""
+        new, scale = np.arange(self.new, dtype=np.float32), np.float32(self.scale)
         if self.coordinates == "align_corners":
-            return new * ((self.old - 1) / (self.new - 1) if self.new > 1 else 0.0)
+            return new * np.float32(self.old - 1) / np.float32(max(self.new - 1, 1))
         if self.coordinates == "asymmetric":
-            return new / self.scale
+            return np.asarray(new / scale)
         if self.coordinates == "pytorch_half_pixel" and self.new == 1:
-            return np.zeros(1)
-        return (new + 0.5) / self.scale - 0.5
+            return np.zeros(1, np.float32)
+        half = np.float32(0.5)
+        return np.asarray((new + half) / scale - half)
 
     def _nearest(self, places: Array) -> Array:
         rows = {
@@ -136,7 +138,8 @@ def resize_known(node: OnnxOp, inputs: Sequence[Any]) -> Array | None:
 
 def _axes(node: OnnxOp, shape: Sequence[int], numbers: Sequence[Array | None]) -> list[_Axis] | str:
     """How each axis is resized, or why it cannot be; opset 10 has scales alone, later ones also
-    a region, which is only read by a mode that is refused."""
+    a region, which is only read by a mode that is refused. What opset 10 does not define, nearest
+    rows of a smaller image, is as in ONNX Runtime."""
     attributes = node.attributes
     old = node.kind == "Upsample" or node.opset < 11
     scales = numbers[0] if old and numbers else numbers[1] if len(numbers) > 1 else None
@@ -159,6 +162,8 @@ def _axes(node: OnnxOp, shape: Sequence[int], numbers: Sequence[Array | None]) -
             number = size if number == BATCH else number
             axes[axis] = _Axis(size, int(number), number / size, **how)
             continue
+        if node.opset == 10 and number < 1:
+            how["nearest"] = "ceil"
         axes[axis] = _Axis(size, int(np.floor(size * np.float32(number))), number, **how)
         if how["coordinates"] == "align_corners" and axes[axis].new != size * number:
             return f"it scales {size} pixels by {number:g} with align_corners, not to an integer"

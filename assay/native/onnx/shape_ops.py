@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.native import ops
 from assay.native.onnx.constant_folding import BATCH, slice_of, split_sizes
-from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.model import OnnxOp, check_size
 from assay.native.onnx.read import Importing, refused
 from assay.native.onnx.reshape import reshape
 from assay.native.onnx.resize import resize
@@ -44,7 +44,7 @@ def _expand(model: Importing, node: OnnxOp) -> str:
         if len(sizes) > rank + 1 or sizes[0] not in (1, BATCH, model.batch):
             raise refused(node, f"it makes {tuple(sizes)} of a batch of {model.shape(value)}")
         sizes = sizes[1:]
-    ones = model.fixed(node, np.ones(sizes, np.float32), rank)
+    ones = model.fixed(node, np.ones(check_size(sizes), np.float32), rank)
     return model.add(node, ops.BinaryOp("multiply"), value, ones)
 
 
@@ -237,11 +237,10 @@ def _pad_value(
         return value if same else take_rows(model, node, value, axis, positions.tolist())
     if len(cut) < shape[axis]:
         value = take_rows(model, node, value, axis, cut.tolist())
+    sizes = [(*shape[:axis], n, *shape[axis + 1 :]) for n in wide]
     first, last = (
-        [model.fixed(node, np.full((*shape[:axis], n, *shape[axis + 1 :]), number), len(shape))]
-        if n
-        else []
-        for n in wide
+        [model.fixed(node, np.full(check_size(size), number), len(shape))] if size[axis] else []
+        for size in sizes
     )
     return model.add(node, ops.ConcatenateOp(axis), *first, value, *last) if any(wide) else value
 

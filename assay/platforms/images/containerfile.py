@@ -12,6 +12,7 @@ from assay.core.errors import UsageError
 
 REQUIREMENTS = "requirements.txt"
 VENV = "/opt/assay"
+USER = "1000:1000"
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*(=[\w.+:~-]+)?", re.ASCII)
 _BASE = re.compile(r"[a-z0-9][\w./:@-]{0,255}", re.ASCII)
 
@@ -26,6 +27,7 @@ class ImageRecipe(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()  # beside the Containerfile, copied to its working folder
     variables: dict[str, str] = {}
     command: tuple[str, ...] = ("assay", "--help")
+    user: str = USER  # at run time, by number; root only builds
 
     def __post_init__(self) -> None:
         if not _BASE.fullmatch(self.base):
@@ -43,7 +45,8 @@ class ImageRecipe(msgspec.Struct, frozen=True, kw_only=True):
 def containerfile(recipe: ImageRecipe) -> str:
     """The text of a Containerfile; external values are JSON strings or were checked."""
     head = recipe.title or "an image to measure in"
-    lines = [f"# {head}; written by assay {__version__}", f"FROM {recipe.base}"]
+    # a base may end as another user
+    lines = [f"# {head}; written by assay {__version__}", f"FROM {recipe.base}", "USER 0"]
     if recipe.system:
         lines += [
             "# the distribution's newest: a version of today is gone from its archive tomorrow",
@@ -60,6 +63,8 @@ def containerfile(recipe: ImageRecipe) -> str:
             f"RUN python3 -m venv {VENV} \\",
             f"    && {VENV}/bin/pip install --no-cache-dir -r {recipe.requirements}",
         ]
+    # any user may write there: `assay image run` has the uid of who calls it
+    lines += ["ENV HOME=/work", "RUN chmod 1777 /work", f"USER {recipe.user}"]
     lines += [f"ENV {name}={_value(value)}" for name, value in sorted(recipe.variables.items())]
     return "\n".join([*lines, f"CMD {json.dumps(list(recipe.command))}"]) + "\n"
 

@@ -86,7 +86,7 @@ def build_words(
 
 def run_words(engine: str, run: ContainerRun) -> list[str]:
     """Command of docker and podman; buildah needs a working container first (`run_in`)."""
-    words = [engine, "run", "--rm", *_mounts(run)]
+    words = [engine, "run", "--rm", *_user_words(engine), *_mounts(run)]
     for name, value in run.variables.items():
         words += ["-e", f"{name}={value}"]
     if run.gpus:
@@ -101,13 +101,28 @@ def run_in(engine: str, run: ContainerRun) -> int:
     if run.gpus:
         raise NotPossibleError("buildah does not support GPUs.", hint="Install podman.")
     working = ask([engine, "from", run.image])
-    words = [engine, "run", "--isolation", "chroot", *_mounts(run)]
+    words = [engine, "run", "--isolation", "chroot", *_user_words(engine), *_mounts(run)]
     for name, value in run.variables.items():
         words += ["--env", f"{name}={value}"]
     try:
         return _call([*words, working, "--", *run.command])
     finally:
         ask([engine, "rm", working])
+
+
+def pin(engine: str, image: str) -> str:
+    """The image with the digest that its registry gives; unchanged if there is none."""
+    if "@" in image or image.startswith("localhost/"):
+        return image
+    template = "{{.FromImageDigest}}" if engine == "buildah" else "{{index .RepoDigests 0}}"
+    inspect = ["inspect", "--type", "image"] if engine == "buildah" else ["image", "inspect"]
+    try:
+        ask([engine, "pull", image])
+        text = ask([engine, *inspect, "--format", template, image])
+    except AssayError:
+        return image
+    match = re.search(r"sha256:[0-9a-f]{64}$", text)
+    return f"{image}@{match[0]}" if match else image
 
 
 def digest(engine: str, image: str) -> str:
@@ -175,6 +190,15 @@ def _engine_error(words: Sequence[str], lines: Sequence[str]) -> AssayError:
 
 def _call(words: Sequence[str]) -> int:
     return subprocess.run(words, env=os.environ).returncode
+
+
+def _user_words(engine: str) -> list[str]:
+    """Run as the calling user, who can then write to the mounted store. Only root's containers run
+    as root: no other user could write to its store."""
+    who = f"{os.getuid()}:{os.getgid()}"
+    if os.getuid() == 0:
+        return ["--user", who]
+    return ["--userns", "keep-id"] if engine == "podman" else ["--user", who]
 
 
 def _mounts(run: ContainerRun) -> list[str]:

@@ -11,6 +11,7 @@ from assay.core.findings import Doubt
 from assay.core.records import Procedure, Result
 from assay.core.units import difference, human, plural
 from assay.stats import estimates
+from assay.stats.doubts.implausible import IMPLAUSIBLE_DOUBTS
 from assay.stats.doubts.machine import MACHINE_DOUBTS
 from assay.stats.doubts.work import WORK_DOUBTS
 from assay.stats.intervals import Array, quantile
@@ -312,6 +313,7 @@ def _median_of_means(singles: Array, steps: int) -> float:
 
 DOUBTS: list[Callable[[Result], Doubt | None]] = [
     no_samples,
+    *IMPLAUSIBLE_DOUBTS,
     unusable,
     few_samples,
     spread,

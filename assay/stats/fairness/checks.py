@@ -45,6 +45,7 @@ REQUESTED = (
     "device",
     "method",
     "config",
+    "inputs",
 )
 EXACT = ("float32", "tf32")  # precisions that leave no choice of a dtype
 

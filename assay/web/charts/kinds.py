@@ -13,7 +13,18 @@ from assay.core.findings import SummarizedResult
 from assay.core.records import LONGEST_STEP
 from assay.core.units import human
 from assay.web.charts.scale import make_scale
-from assay.web.charts.svg import FOOT, LEFT, RIGHT, TOP, WIDTH, Chart, Dots, render_chart
+from assay.web.charts.svg import (
+    CLIPPED,
+    FOOT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Chart,
+    Dots,
+    clip_ends,
+    render_chart,
+)
 
 BINS = 48
 ROW_HEIGHT = 22  # height of a contender's row
@@ -148,9 +159,9 @@ def _histogram(counts: Sequence[int], low: float, high: float, unit: str) -> Mar
     scale = make_scale([low, high], unit, room=0.0)
     labels = Markup().join(
         Markup('<text x="{:.1f}" y="{}">{}</text>').format(
-            LEFT + (WIDTH - LEFT - RIGHT) * scale.place(tick), TOP + tall + 16, scale.label(tick)
+            LEFT + (WIDTH - LEFT - RIGHT) * scale.place(tick), TOP + tall + 16, text
         )
-        for tick in scale.ticks(7)
+        for tick, text in scale.labels(7)
     )
     return Markup(
         '<figure class="chart"><svg viewBox="0 0 {} {}" role="img" aria-label="distribution of '
@@ -163,13 +174,15 @@ def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Mar
     shown = [row for row in rows if math.isfinite(row.value) and row.value > 0]
     if not shown:
         return Markup()
-    ends = [end for row in shown for end in (row.low, row.value, row.high) if end > 0]
-    scale = make_scale([*ends, 1 / (1 + minimum), 1 + minimum], kind="log")
+    values = [math.log(row.value) for row in shown] + [0.0]
+    ends = [math.log(end) for row in shown for end in (row.low, row.high) if 0 < end < math.inf]
+    seen = [math.exp(end) for end in (*values, *clip_ends(values, ends))]
+    scale = make_scale([*seen, 1 / (1 + minimum), 1 + minimum], kind="log")
     left, height = 290, TOP + ROW_HEIGHT * len(shown) + FOOT - 16
     wide = WIDTH - left - 76
 
     def at(value: float) -> float:
-        return left + wide * scale.place(value)
+        return left + wide * min(1.0, max(0.0, scale.place(value)))
 
     band = Markup('<rect class="band" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>').format(
         at(1 / (1 + minimum)), TOP, at(1 + minimum) - at(1 / (1 + minimum)), ROW_HEIGHT * len(shown)
@@ -194,15 +207,32 @@ def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Mar
 def _ratio_row(row: Ratio, y: float, left: int, at: object) -> Markup:
     assert callable(at)
     low, high = (end if math.isfinite(end) else row.value for end in (row.low, row.high))
-    name = row.name if len(row.name) <= 40 else f"{row.name[:24]}…{row.name[-15:]}"
+    name = row.name if len(row.name) <= 30 else f"{row.name[:14]}…{row.name[-15:]}"
     return Markup(
         '<text class="up" x="{}" y="{:.1f}">{}<title>{}</title></text>'
-        '<path class="whisker a" d="M{:.1f} {:.1f}H{:.1f}"/>'
+        '<path class="whisker a" d="M{:.1f} {:.1f}H{:.1f}"/>{}'
         '<path class="dot a" d="M{:.1f} {:.1f}h0"/><text class="value" x="{}" y="{:.1f}">{:.3f}'
         "</text>"
     ).format(
-        *(left - 8, y + 4, name, row.name, at(low), y, at(high), at(row.value), y),
+        *(left - 8, y + 4, name, row.name, at(low), y, at(high)),
+        _clip_marks(row, (at(low), at(high)), (at(0.0), at(math.inf)), y),
+        *(at(row.value), y),
         *(WIDTH - 70, y + 4, row.value),
+    )
+
+
+def _clip_marks(
+    row: Ratio, ends: tuple[float, float], edges: tuple[float, float], y: float
+) -> Markup:
+    """A mark where an interval is wider than the chart."""
+    if not (math.isfinite(row.low) and math.isfinite(row.high)):
+        return Markup()
+    return Markup().join(
+        Markup('<path class="clipped" d="M{:.1f} {:.1f}v10">').format(end, y - 5)
+        + Markup(CLIPPED)
+        + Markup("</path>")
+        for end, edge in zip(ends, edges, strict=True)
+        if end == edge
     )
 
 

@@ -40,6 +40,13 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
             return datetime.fromtimestamp(value, UTC).strftime(pattern)
         return human(value, self.unit)
 
+    def labels(self, about: int = 5) -> list[tuple[float, str]]:
+        """Ticks with their texts, each text once."""
+        texts: dict[str, float] = {}
+        for tick in self.ticks(about):
+            texts.setdefault(self.label(tick), tick)
+        return [(tick, text) for text, tick in texts.items()]
+
     def ticks(self, about: int = 5) -> list[float]:
         """Round values inside, about so many."""
         if self.kind == "log":
@@ -61,8 +68,12 @@ def make_scale(
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     if kind == "log":
         return Scale(low=low / 1.1, high=high * 1.1, kind=kind, unit=unit)
-    more = (high - low) * room if high > low else abs(high) * 0.1 or 1.0
-    return Scale(low=low - more, high=high + more, kind=kind, unit=unit)
+    if high > low:
+        more = (high - low) * room
+    else:
+        more = _DAY / 2 if kind == "time" else abs(high) * 0.1 or 1.0
+    start = low - more if low < 0 else max(0.0, low - more)  # no negative times
+    return Scale(low=start, high=high + more, kind=kind, unit=unit)
 
 
 def downsample(ys: Sequence[float], limit: int) -> list[int]:

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from assay.web.charts.scale import Kind, Scale, downsample, make_scale
 
 WIDTH, LEFT, RIGHT, TOP, FOOT = 860, 76, 12, 12, 40
+CLIPPED = "<title>the interval is wider than the chart</title>"
 MAX_POINTS = 1_500  # of one series at the most; its extremes are kept
 
 
@@ -111,17 +112,41 @@ def interval_cell(low: float, value: float, high: float, scale: Scale) -> Markup
     ).format(*places)
 
 
+def clip_ends(values: Sequence[float], ends: Sequence[float]) -> list[float]:
+    """Ends of intervals that an axis has to show: no further out than the values span, or half of
+    the value if there is one only. What is beyond is clipped and marked."""
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    more = (high - low) or abs(high) / 2
+    return [min(max(end, low - more), high + more) for end in ends if math.isfinite(end)]
+
+
+def sparkline(values: Sequence[float]) -> Markup:
+    """A line through values, for a cell of a table, with a dot at the newest."""
+    finite = [value for value in values if math.isfinite(value)]
+    if len(finite) < 2:
+        return Markup()
+    scale = make_scale(finite)
+    points = [
+        (100 * number / (len(finite) - 1), 20 * (1 - scale.place(value)))
+        for number, value in enumerate(finite)
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return Markup(
+        '<svg class="spark" viewBox="-3 -3 106 26" preserveAspectRatio="none" aria-hidden="true">'
+        '<polyline points="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="2"/></svg>'
+    ).format(path, *points[-1])
+
+
 def _scales(chart: Chart) -> tuple[Scale, Scale]:
     across = make_scale(
         [x for series in chart.series for x in series.xs], chart.x_unit, chart.x_kind, 0.02
     )
-    ys = [
-        y
-        for series in chart.series
-        for part in (series.ys, series.lows, series.highs)
-        for y in part
-        if math.isfinite(y)
-    ]
+    ys = [y for series in chart.series for y in series.ys if math.isfinite(y)]
+    ys += [level.value for level in chart.levels]
+    ends = [y for series in chart.series for part in (series.lows, series.highs) for y in part]
+    ys += clip_ends(ys, ends)
     up = make_scale(ys + ([0.0] if chart.from_zero else []), chart.unit, chart.y_kind)
     return across, up if not chart.from_zero else msgspec.structs.replace(up, low=0.0)
 
@@ -132,15 +157,15 @@ def _axes(chart: Chart, across: Scale, up: Scale) -> Markup:
         Markup(
             '<line class="rule" x1="{}" x2="{}" y1="{y:.1f}" y2="{y:.1f}"/>'
             '<text class="up" x="{}" y="{t:.1f}">{}</text>'
-        ).format(LEFT, right, LEFT - 6, up.label(tick), y=y, t=y + 4)
-        for tick in up.ticks()
+        ).format(LEFT, right, LEFT - 6, text, y=y, t=y + 4)
+        for tick, text in up.labels()
         for y in [bottom - (bottom - TOP) * up.place(tick)]
     ]
     ticks = Markup().join(
         Markup('<text x="{:.1f}" y="{}">{}</text>').format(
-            LEFT + (right - LEFT) * across.place(tick), bottom + 16, across.label(tick)
+            LEFT + (right - LEFT) * across.place(tick), bottom + 16, text
         )
-        for tick in across.ticks(7)
+        for tick, text in across.labels(7)
     )
     names = Markup('<text class="name" x="{}" y="{}">{}</text>').format(
         LEFT + (right - LEFT) / 2, chart.height - 4, chart.x_label
@@ -167,8 +192,14 @@ def _point(series: Dots, i: int, x: float, y: float, up: Scale, high: int) -> st
     if not series.lows or not math.isfinite(series.lows[i]):
         return dot
     ends = [high * (1 - up.place(at)) for at in (series.lows[i], series.highs[i])]
-    whisker = f'd="M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}"'
-    return f'<path class="whisker {series.style}" {whisker}/>{dot}'
+    seen = [min(max(end, 0.0), float(high)) for end in ends]
+    whisker = f'd="M{x:.1f} {seen[0]:.1f}V{seen[1]:.1f}"'
+    marks = "".join(
+        f'<path class="clipped" d="M{x - 5:.1f} {at:.1f}h10">{CLIPPED}</path>'
+        for end, at in zip(ends, seen, strict=True)
+        if abs(end - at) > 0.5
+    )
+    return f'<path class="whisker {series.style}" {whisker}/>{marks}{dot}'
 
 
 def _level(level: Level, across: Scale, up: Scale, wide: int, high: int) -> Markup:

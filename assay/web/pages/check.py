@@ -73,7 +73,12 @@ def gate_section(title: str, report: CheckReport, everything: bool) -> Section:
         )
         for row in table_grid(table).rows
     )
-    shown = Grid(columns=table.columns, rows=rows, numeric=table.numeric)
+    shown = Grid(
+        columns=table.columns,
+        rows=rows,
+        numeric=table.numeric,
+        minor=frozenset({"metric", "95 % interval", *table.spare}),
+    )
     return Section(title=title, grid=shown, notes=table.notes)
 
 

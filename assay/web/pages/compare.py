@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +20,7 @@ from assay.commands.compare.api import (
     match_cases,
 )
 from assay.commands.history.api import METRICS
+from assay.commands.list.api import RunLine, list_runs
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
@@ -29,10 +30,12 @@ from assay.stores.selection import parse_selection, select
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, table_section
 from assay.web.pages import PageRoute
+from assay.web.pages.overview import read_numbers
 
 MAX_RATIOS = 60  # ratios in one chart
 MAX_RESULTS = 100  # results that are opened for one page; of more, the index tells
 MIN_FILLED = 0.4  # of a map: with less it is not drawn
+MAX_TEXT = 90  # characters of a choice
 MAX_CHOICES = 30  # newest runs and labels to choose from
 PAGES = (PageRoute("/compare", lambda store, query, _: compare_page(store, query), "Compare", 5),)
 
@@ -73,12 +76,9 @@ def _page(
 
 
 def _fields(store: Store, params: dict[str, str]) -> tuple[Choice, ...]:
-    entries = store.entries(Query(limit=2_000))[::-1]
-    labels = dict.fromkeys(f"label:{entry.label}" for entry in entries if entry.label)
-    known = [
-        *list(labels)[:MAX_CHOICES],
-        *list(dict.fromkeys(e.run for e in entries))[:MAX_CHOICES],
-    ]
+    lines = list_runs(store, Query(limit=2_000), MAX_CHOICES, numbers=read_numbers)[0][::-1]
+    labels = dict.fromkeys(f"label:{line.label}" for line in lines if line.label)
+    known = {label: label for label in labels} | {line.run: _choice_text(line) for line in lines}
     return (
         *(_side(name, text, params.get(name, ""), known) for name, text in _SIDES.items()),
         Choice(
@@ -91,10 +91,17 @@ def _fields(store: Store, params: dict[str, str]) -> tuple[Choice, ...]:
 _SIDES = {"a": "baseline", "b": "candidate"}
 
 
-def _side(name: str, label: str, value: str, known: Sequence[str]) -> Choice:
+def _choice_text(line: RunLine) -> str:
+    """`11-12 03:00 run: step time 10.0 ms (mnist-mlp@jax)`."""
+    when = line.started[5:16].replace("T", " ")
+    text = f"{when} {line.verb}: {line.headline} ({line.request})"
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def _side(name: str, label: str, value: str, known: Mapping[str, str]) -> Choice:
     """A list of what is new, with what the address asks for in it."""
-    choices = ["", *known] if value in {"", *known} else ["", value, *known]
-    return Choice(name=name, label=label, value=value, choices=tuple((c, c) for c in choices))
+    choices = {"": "", value: value, **known}
+    return Choice(name=name, label=label, value=value, choices=tuple(choices.items()))
 
 
 def _lead(comparison: Differences) -> str:

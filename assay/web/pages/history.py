@@ -18,11 +18,21 @@ from assay.core.records import SCHEMA, Query
 from assay.core.series import StoredSeries
 from assay.core.units import human, percent_change, plural
 from assay.web.charts.scale import make_scale
-from assay.web.charts.svg import Chart, Dots, Level, Mark, interval_cell, render_chart
+from assay.web.charts.svg import (
+    Chart,
+    Dots,
+    Level,
+    Mark,
+    interval_cell,
+    render_chart,
+    sparkline,
+)
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, table_section
 from assay.web.pages import PageRoute
 
 METRICS = ("step_time", "throughput", "accuracy", "wall_time")  # shown first, where there are any
+MAX_DRAWN = 200  # series whose points are read for the list
+DRAWN_POINTS = 30  # newest points of each
 MAX_POINTS = 50  # points that a page lists; the chart has all
 FIELDS = ("workload", "backend", "label", "machine")
 PAGES = (
@@ -39,13 +49,21 @@ PAGES = (
 def all_series_page(store: Store, params: dict[str, str]) -> Page:
     """Every series, with its newest value; one metric at a time."""
     query = Query(**{name: params.get(name, "") for name in FIELDS})  # type: ignore[arg-type]
-    all_series = store.series(query)
+    everything = store.series(query)
+    all_series = [s for s in everything if not s.series.how or params.get("all")]
+    hidden = len(everything) - len(all_series)
     metrics = _metrics(all_series)
     metric = params.get("metric") or (metrics[0] if metrics else "")
     shown = [series for series in all_series if series.metric == metric][::-1]
     fields = (
         Choice(name="metric", label="metric", value=metric, choices=tuple((m, m) for m in metrics)),
         *(Choice(name=name, label=name, value=params.get(name, "")) for name in FIELDS),
+        Choice(
+            name="all",
+            label="processes of ab, race, bisect",
+            value=params.get("all", ""),
+            choices=(("", "hidden"), ("1", "shown")),
+        ),
     )
     return Page(
         title="History",
@@ -57,8 +75,8 @@ def all_series_page(store: Store, params: dict[str, str]) -> Page:
             "metric": metric,
             "series": [_plain(series) for series in shown],
         },
-        sections=(Section(title="", grid=_grid(shown)),),
-        form=Form(action="/history", fields=fields) if metrics else None,
+        sections=(Section(title="", grid=_grid(store, shown)),),
+        form=Form(action="/history", fields=fields) if metrics or hidden else None,
     )
 
 
@@ -155,6 +173,7 @@ def _points(history: SeriesHistory) -> Grid:
             for point in points
         ),
         numeric=frozenset({history.metric}),
+        minor=frozenset({"interval", "label", "result"}),
     )
 
 
@@ -168,21 +187,32 @@ def _metrics(all_series: Iterable[StoredSeries]) -> list[str]:
     return [m for m in METRICS if m in metrics] + sorted(metrics - set(METRICS))
 
 
-def _grid(shown: Sequence[StoredSeries]) -> Grid:
+def _grid(store: Store, shown: Sequence[StoredSeries]) -> Grid:
     return Grid(
-        columns=("case", "points", "first", "newest", "machine"),
+        columns=("case", "newest", "change", "over time", "points", "when", "machine"),
         rows=tuple(
-            (
-                Cell(text=series.series.key, to=f"/history/{series.series.id}/{series.metric}"),
-                Cell(text=str(series.count), sort=series.count),
-                Cell(text=series.first[:10]),
-                Cell(text=series.last[:16].replace("T", " ")),
-                Cell(text=series.series.machine),
-            )
-            for series in shown
+            _series_row(store, series, number < MAX_DRAWN) for number, series in enumerate(shown)
         ),
-        numeric=frozenset({"points"}),
+        numeric=frozenset({"newest", "change", "points"}),
+        minor=frozenset({"over time", "points", "when", "machine"}),
         empty="No series yet: measure the same case more than once, and it has a history.",
+    )
+
+
+def _series_row(store: Store, series: StoredSeries, drawn: bool) -> tuple[Cell, ...]:
+    """The change is that of the newest point from the median of those before it."""
+    points = store.points(series.series.id, series.metric, DRAWN_POINTS) if drawn else []
+    values = [point.value for point in points]
+    before = statistics.median(values[:-1]) if len(values) > 1 else 0.0
+    ratio = values[-1] / before if before > 0 else 0.0
+    return (
+        Cell(text=series.series.key, to=f"/history/{series.series.id}/{series.metric}"),
+        Cell(text=human(values[-1], series.unit), sort=values[-1]) if values else Cell(),
+        Cell(text=percent_change(ratio), sort=ratio) if ratio > 0 else Cell(),
+        Cell(drawing=sparkline(values)),
+        Cell(text=str(series.count), sort=series.count),
+        Cell(text=series.last[:16].replace("T", " ")),
+        Cell(text=series.series.machine),
     )
 
 

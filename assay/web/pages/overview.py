@@ -9,16 +9,21 @@ import msgspec
 
 from assay.commands.check import view
 from assay.commands.check.report import CheckReport, status
+from assay.commands.list.api import RunLine, list_runs
 from assay.core.contracts import Store
 from assay.core.records import SCHEMA, Query
 from assay.core.series import Entry
-from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section
+from assay.core.units import human
+from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section, mood_of
 from assay.web.pages import PageRoute
 from assay.web.pages.check import gate_section
 from assay.web.pages.findings import Finding, Findings
+from assay.web.pages.machines import machine_sections
 
 NEWEST, MAX_RUNS = 2_000, 50  # results that the first page is about, and runs of one page
-COLUMNS = ("run", "started", "cases", "results", "failed", "label")
+MAX_LISTED = 100  # runs of the list
+COLUMNS = ("result", "command", "cases", "started", "failed", "label", "run")
+MAIN_METRICS = ("step_time", "accuracy", "wall_time", "throughput")
 PAGES = (
     PageRoute("/", lambda store, _, known: overview_page(store, known), "Overview", 1, True),
     PageRoute("/runs", lambda store, query, _: runs_page(store, query), "Runs", 2, True),
@@ -37,6 +42,7 @@ def overview_page(store: Store, known: Findings) -> Page:
     checked = known.check(store)
     flagged = checked if checked and status(checked) else None
     lead = _lead(slower, findings, known.waiting, flagged)
+    lines, _ = list_runs(store, Query(limit=NEWEST), MAX_RUNS, numbers=read_numbers)
     return Page(
         title="Overview",
         lead=lead,
@@ -48,13 +54,14 @@ def overview_page(store: Store, known: Findings) -> Page:
             "lead": lead,
             "findings": msgspec.to_builtins(findings),
             "failed": [_plain(entry) for entry in failed[:MAX_RUNS]],
-            "runs": [_plain_run(run, group) for run, group in _group_by_run(entries)[:MAX_RUNS]],
+            "runs": [_plain_run(line) for line in lines[::-1]],
             "machines": dict(Counter(entry.machine for entry in entries)),
         },
         sections=(
+            *machine_sections(lines, findings, checked),
             *([gate_section("Regressions and suspects", flagged, False)] if flagged else []),
             *([_changes(findings)] if findings else []),
-            Section(title="Latest runs", grid=runs_grid(entries, 12), links=(_all_runs(),)),
+            Section(title="Latest runs", grid=runs_grid(lines[:-13:-1]), links=(_all_runs(),)),
             Section(title="What failed lately", grid=_failures(failed[:12])),
             _machines(entries),
         ),
@@ -62,54 +69,67 @@ def overview_page(store: Store, known: Findings) -> Page:
 
 
 def runs_page(store: Store, params: dict[str, str]) -> Page:
-    """All runs, the newest first; by label, workload, backend or status."""
+    """The newest runs, each with its verdict; by label, workload, backend or status."""
     names = ("label", "workload", "backend", "status", "machine", "since", "until")
     query = Query(limit=NEWEST, **{name: params.get(name, "") for name in names})  # type: ignore[arg-type]
-    entries = store.entries(query)
+    lines, more = list_runs(store, query, MAX_LISTED, numbers=read_numbers)
     fields = tuple(Choice(name=name, label=name, value=params.get(name, "")) for name in names)
     return Page(
         title="Runs",
-        lead=f"Of the newest {NEWEST} results." if len(entries) == NEWEST else "",
-        command="assay list results",
+        lead=f"The newest {len(lines)} runs; {more} older ones: narrow the dates." if more else "",
+        command="assay list",
         document={
             "schema": SCHEMA,
             "kind": "runs",
-            "runs": [_plain_run(run, group) for run, group in _group_by_run(entries)],
+            "runs": [_plain_run(line) for line in lines[::-1]],
         },
-        sections=(Section(title="", grid=runs_grid(entries, 0)),),
+        sections=(Section(title="", grid=runs_grid(lines[::-1])),),
         form=Form(action="/runs", fields=fields),
     )
 
 
-def runs_grid(entries: Sequence[Entry], limit: int) -> Grid:
-    runs = _group_by_run(entries)
+def runs_grid(lines: Sequence[RunLine]) -> Grid:
+    """The newest first."""
     return Grid(
         columns=COLUMNS,
-        rows=tuple(_row(run, group) for run, group in (runs[:limit] if limit else runs)),
-        numeric=frozenset({"results", "failed"}),
+        rows=tuple(map(_row, lines)),
+        numeric=frozenset({"failed"}),
+        minor=frozenset({"run", "started", "label", "failed"}),
         empty="No result matches. Clear a field to see more.",
     )
 
 
-def _group_by_run(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
-    """The newest first."""
-    runs: dict[str, list[Entry]] = {}
-    for entry in reversed(entries):
-        runs.setdefault(entry.run, []).append(entry)
-    return list(runs.items())
+def read_numbers(store: Store, runs: Sequence[str]) -> dict[str, str]:
+    """Run → its main metric, or the range over its cases, from the index."""
+    values: dict[str, dict[str, list[tuple[float, str]]]] = {}
+    for point in store.points_of(Query(ids=runs), MAIN_METRICS) if runs else ():
+        metrics = values.setdefault(point.point.id.partition("/")[0], {})
+        metrics.setdefault(point.metric, []).append((point.point.value, point.unit))
+    return {
+        run: _range_text(name, metrics[name])
+        for run, metrics in values.items()
+        for name in [next(name for name in MAIN_METRICS if name in metrics)]
+    }
 
 
-def _row(run: str, entries: Sequence[Entry]) -> tuple[Cell, ...]:
-    failed = sum(entry.status not in {"ok", "skipped"} for entry in entries)
-    cases = list(dict.fromkeys(entry.key for entry in reversed(entries)))
-    more = f" and {len(cases) - 2} more" if len(cases) > 2 else ""
+def _range_text(name: str, values: Sequence[tuple[float, str]]) -> str:
+    ends = dict.fromkeys(human(value, unit) for value, unit in (min(values), max(values)))
+    return f"{name.replace('_', ' ')} {' to '.join(ends)}"
+
+
+def _row(line: RunLine) -> tuple[Cell, ...]:
     return (
-        Cell(text=run, to=f"/runs/{run}"),
-        Cell(text=entries[-1].started[:16].replace("T", " ")),
-        Cell(text=", ".join(cases[:2]) + more),
-        Cell(text=str(len(entries)), sort=len(entries)),
-        Cell(text=str(failed) if failed else "", style="bad" if failed else "", sort=failed),
-        Cell(text=entries[0].label),
+        Cell(
+            text=line.short_headline or f"{line.results} results",
+            to=f"/runs/{line.run}",
+            style=mood_of(line.headline),
+        ),
+        Cell(text=line.verb),
+        Cell(text=line.request),
+        Cell(text=line.started[:16].replace("T", " ")),
+        Cell(text=str(line.failed or ""), style="bad" if line.failed else "", sort=line.failed),
+        Cell(text=line.label),
+        Cell(text=line.run.rpartition("-")[2], to=f"/runs/{line.run}"),
     )
 
 
@@ -135,6 +155,7 @@ def _changes(findings: Sequence[Finding]) -> Section:
             columns=("series", "metric", "change", "since", "machine"),
             rows=tuple(finding.row() for finding in findings[:20]),
             numeric=frozenset({"change"}),
+            minor=frozenset({"metric", "since", "machine"}),
         ),
         links=(Link(text="All series", to="/history"), Link(text="The gate", to="/check")),
     )
@@ -173,14 +194,16 @@ def _plain(entry: Entry) -> dict[str, str]:
     return {name: getattr(entry, name) for name in ("id", "key", "status", "started", "label")}
 
 
-def _plain_run(run: str, entries: Sequence[Entry]) -> dict[str, object]:
+def _plain_run(line: RunLine) -> dict[str, object]:
     return {
-        "run": run,
-        "started": entries[-1].started,
-        "label": entries[0].label,
-        "results": len(entries),
-        "failed": sum(entry.status not in {"ok", "skipped"} for entry in entries),
-        "cases": list(dict.fromkeys(entry.key for entry in reversed(entries))),
+        "run": line.run,
+        "started": line.started,
+        "command": line.verb,
+        "result": line.headline,
+        "label": line.label,
+        "results": line.results,
+        "failed": line.failed,
+        "cases": line.cases,
     }
 
 

@@ -15,6 +15,7 @@ from assay.commands.plot.api import process_series
 from assay.commands.repro import setup
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
+from assay.core.files import has_text_name, open_plain
 from assay.core.findings import Quantity, SummarizedResult
 from assay.core.records import Query
 from assay.core.units import human, span
@@ -66,8 +67,9 @@ def result_page(store: Store, text: str) -> Page:
 
 
 def result_files(folder: Path) -> list[Path]:
-    """Plain files of a result, by name; links lead elsewhere and are left out."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    """Plain files of a result, by name. Links lead elsewhere and are left out, and names that are
+    not UTF-8, which no address can hold."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and has_text_name(path))
     return [
         path
         for path in paths
@@ -197,7 +199,9 @@ def _files(folder: Path, result_id: str) -> list[Section]:
         )
         for path in (*files, folder / "result.json")
     )
-    return [*shown, Section(title="Files", links=links)]
+    other = sum(path.is_file() and not has_text_name(path) for path in folder.rglob("*"))
+    notes = (f"{other} files have names that are not UTF-8 and are not shown.",) if other else ()
+    return [*shown, Section(title="Files", links=links, notes=notes)]
 
 
 def _log_end(path: Path) -> str:
@@ -207,7 +211,7 @@ def _log_end(path: Path) -> str:
 
 
 def _last_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         file.seek(max(0, path.stat().st_size - MAX_LOG_BYTES))
         return file.read(MAX_LOG_BYTES)
 
@@ -215,7 +219,7 @@ def _last_bytes(path: Path) -> bytes:
 def _unpack(path: Path) -> bytes:
     """Limited, because a small file can hold a very long log."""
     try:
-        with gzip.open(path) as file:
+        with open_plain(path) as packed, gzip.open(packed) as file:
             return file.read(MAX_UNPACKED)[-MAX_LOG_BYTES:]
     except (OSError, EOFError, zlib.error):
         return b"(the log is damaged: download the file itself)"

@@ -10,19 +10,21 @@ from pathlib import Path
 import msgspec
 from markupsafe import Markup
 
+from assay.commands.list.api import numbers_text
 from assay.core.contracts import Store
 from assay.core.errors import StoreError
 from assay.core.findings import SummarizedResult
 from assay.core.records import SCHEMA, Query
 from assay.reporting import results
+from assay.reporting.timings import winner_text
 from assay.stats import stored_summary
 from assay.stats.fairness.checks import fairness
 from assay.stats.winner import rank
 from assay.stores.read import drop_superseded
-from assay.stores.runs import verb_of
+from assay.stores.runs import COMPARISON, RACE, how_to_resume, verb_of
 from assay.web.charts.scale import Scale, make_scale
 from assay.web.charts.svg import interval_cell
-from assay.web.page import Cell, Facts, Grid, Link, Page, Section, table_grid
+from assay.web.page import Cell, Facts, Grid, Link, Mood, Page, Section, table_grid
 from assay.web.pages import PageRoute
 from assay.web.pages.verdicts import verdict
 
@@ -54,7 +56,7 @@ def run_page(store: Store, text: str) -> Page:
         lead=f"{conclusion.sentence[:1].upper()}{conclusion.sentence[1:]}. {lead}"
         if conclusion.sentence
         else lead,
-        mood=mood,  # type: ignore[arg-type]
+        mood=conclusion.mood if conclusion.sentence else mood,
         command=f"assay show {run}",
         document={
             **results.results_document(readings, fairness(r.result for r in readings)),
@@ -65,7 +67,7 @@ def run_page(store: Store, text: str) -> Page:
         },
         sections=(
             *conclusion.sections,
-            *([_results(run, readings, verb)] if readings else [_no_results(run)]),
+            *_result_sections(store, run, readings, verb, bool(conclusion.sentence)),
             *_failures(readings),
             *_unreadable(store),
             _about(store, run, verb, readings),
@@ -73,11 +75,26 @@ def run_page(store: Store, text: str) -> Page:
     )
 
 
-def _lead(store: Store, run: str, readings: Sequence[SummarizedResult]) -> tuple[str, str]:
+def _result_sections(
+    store: Store, run: str, readings: Sequence[SummarizedResult], verb: str, decided: bool
+) -> list[Section]:
+    """The results; of a bisect they are those of its comparisons."""
+    if readings:
+        return [_results(run, readings, verb)]
+    return [] if decided else [_no_results(store, run)]
+
+
+def _lead(store: Store, run: str, readings: Sequence[SummarizedResult]) -> tuple[str, Mood]:
+    if not readings:
+        return "", ""
     good = sum(reading.result.status == "ok" for reading in readings)
     words = f"{good} of {len(readings)} results ended well"
+    if store.document(run, COMPARISON) is None and store.document(run, RACE) is None:
+        ranking = rank(readings, fairness(reading.result for reading in readings))
+        main = winner_text(readings, ranking) or numbers_text(readings, 0)
+        words = f"{main[:1].upper()}{main[1:]}. {words}" if main else words
     try:
-        planned = len(store.plan(run).cases)
+        planned = len({case.key for case in store.plan(run).cases})
     except StoreError:
         planned = 0
     known = {reading.result.case.key for reading in readings}
@@ -96,12 +113,20 @@ def _results(run: str, readings: Sequence[SummarizedResult], verb: str) -> Secti
     rows = []
     for number, row in enumerate(table_grid(table).rows):
         reading = by_id.get(row[0].text) or readings[number]  # of tasks: a row a metric, by its id
-        first = msgspec.structs.replace(row[0], to=f"/runs/{reading.result.id}")
+        to = f"/runs/{reading.result.id}"
+        first = msgspec.structs.replace(row[0], to=to)
+        if table.columns[:2] == ("id", "case"):  # the id is not in a narrow window
+            row = (row[0], msgspec.structs.replace(row[1], to=to), *row[2:])
         cells = _sort_cells(row[1:-1], table.columns[1:-1], reading, scale)
         rows.append((first, *cells, _status(row[-1], reading)))
     return Section(
         title=_FOLDED_TITLES.get(verb, "Results"),
-        grid=Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric),
+        grid=Grid(
+            columns=table.columns,
+            rows=tuple(rows),
+            numeric=table.numeric,
+            minor=frozenset(table.spare) - {"status"} | {"95 % interval"},
+        ),
         notes=table.notes,
         closed=verb in _FOLDED_TITLES,
         links=(Link(text="Speed against memory and energy", to=f"/tradeoffs?of={run}"),)
@@ -177,9 +202,9 @@ def _command(words: Sequence[str]) -> str:
     return shlex.join([Path(words[0]).name, *words[1:]]) if words else ""
 
 
-def _no_results(run: str) -> Section:
+def _no_results(store: Store, run: str) -> Section:
     return Section(
         title="Results",
         text="No result yet: it is still running, or it was interrupted.",
-        notes=(f"To continue: assay run --resume {run}",),
+        notes=(f"To continue: {how_to_resume(store, run)}",),
     )

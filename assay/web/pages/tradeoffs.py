@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from assay.commands.list.api import list_runs
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.findings import SummarizedResult
-from assay.core.records import SCHEMA
+from assay.core.records import SCHEMA, Query
 from assay.core.units import human
 from assay.stats import stored_summary
 from assay.stores.selection import parse_selection, select
 from assay.web.charts.kinds import CostPoint, front_chart, pareto_front
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
 from assay.web.pages import PageRoute
+from assay.web.pages.overview import MAX_LISTED, NEWEST, read_numbers
 
+MAX_CHOICES = 30  # runs to choose from
 MAX_RESULTS = 300  # results that one page opens
 
 
@@ -35,11 +39,13 @@ PAGES = (
 
 
 def tradeoffs_page(store: Store, params: dict[str, str]) -> Page:
-    text = params.get("of") or "last"
+    text = params.get("of", "")
     form = Form(
         action="/tradeoffs",
         fields=(Choice(name="of", label="run, label, tag, commit or day", value=text),),
     )
+    if not text:
+        return _choices_page(store, form)
     try:
         readings = _readings(store, text)
     except UsageError as error:
@@ -49,6 +55,42 @@ def tradeoffs_page(store: Store, params: dict[str, str]) -> Page:
     }
     lead = f"{len(readings)} results with a speed." if by_cost else NO_TRADEOFFS
     return _page(text, form, lead, by_cost)
+
+
+def _choices_page(store: Store, form: Form) -> Page:
+    """Runs of several cases, to choose from."""
+    lines, _ = list_runs(store, Query(limit=NEWEST), MAX_LISTED, numbers=read_numbers)
+    speeds = store.points_of(Query(ids=[line.run for line in lines]), ("throughput",))
+    counts = Counter(point.point.id.partition("/")[0] for point in speeds if lines)
+    several = [line for line in reversed(lines) if counts[line.run] > 1][:MAX_CHOICES]
+    rows = tuple(
+        (
+            Cell(text=line.request, to=f"/tradeoffs?of={line.run}"),
+            Cell(text=line.verb),
+            Cell(text=line.headline),
+            Cell(text=line.started[:16].replace("T", " ")),
+        )
+        for line in several
+    )
+    grid = Grid(
+        columns=("cases", "command", "result", "when"),
+        rows=rows,
+        minor=frozenset({"command", "when"}),
+        empty="No run has several cases yet: assay run mnist-mlp",
+    )
+    return Page(
+        title="Trade-offs",
+        lead="Choose a run: its cases are drawn by speed against memory and energy.",
+        command="assay show last --columns memory,energy",
+        document={
+            "schema": SCHEMA,
+            "kind": "tradeoffs",
+            "of": "",
+            "choices": [line.run for line in several],
+        },
+        sections=(Section(title="Runs of several cases", grid=grid),),
+        form=form,
+    )
 
 
 NO_TRADEOFFS = (

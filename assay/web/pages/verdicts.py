@@ -10,6 +10,8 @@ import msgspec
 from assay.commands.ab import view
 from assay.commands.bench import view as bench
 from assay.commands.bench.api import summarize_trials
+from assay.commands.bisect import view as bisect
+from assay.commands.bisect.api import Bisection
 from assay.commands.race import api as races
 from assay.commands.race import view as race_view
 from assay.commands.race.ranking import Place, Race
@@ -21,15 +23,16 @@ from assay.core.findings import SummarizedResult
 from assay.native.tuner.records import Tuning
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
 from assay.stats.paired_ratio import Comparison
-from assay.stores.runs import COMPARISON, RACE, TUNING, read_document, tag_number
+from assay.stores.runs import BISECTION, COMPARISON, RACE, TUNING, read_document, tag_number
 from assay.web.charts.kinds import Ratio, ratios_chart
-from assay.web.page import Cell, Grid, Section, heat_cell, table_section
+from assay.web.page import Cell, Grid, Mood, Section, heat_cell, mood_of, table_section
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """In one sentence, and the sections below it; nothing of a run that decides nothing."""
 
     sentence: str = ""
+    mood: Mood = ""
     sections: tuple[Section, ...] = ()
 
 
@@ -37,16 +40,33 @@ def verdict(store: Store, run: str, verb: str, readings: Sequence[SummarizedResu
     """As its own command prints it, with charts."""
     if store.document(run, COMPARISON) is not None:
         compared = read_document(store, run, COMPARISON, Comparison)
-        return Verdict(sentence=view.headline(compared), sections=(_comparison(compared),))
+        return _verdict(view.headline(compared), _comparison(compared))
     if store.document(run, RACE) is not None:
         raced = read_document(store, run, RACE, Race)
-        return Verdict(sentence=race_view.headline(raced), sections=_race(raced, readings))
+        return _verdict(race_view.headline(raced), *_race(raced, readings))
+    if store.document(run, BISECTION) is not None:
+        bisection = read_document(store, run, BISECTION, Bisection)
+        return _bisection(bisection)
     if store.document(run, TUNING) is not None:
         tuned = read_document(store, run, TUNING, Tuning)
-        return Verdict(sentence=tune.headline(tuned), sections=(_front(tuned),))
+        return _verdict(tune.headline(tuned), _front(tuned))
     if verb == "bench" and readings:
         return Verdict(sections=(_trials(readings),))
     return Verdict(sections=_study(store, run)) if verb == "study" and readings else Verdict()
+
+
+def _verdict(sentence: str, *sections: Section) -> Verdict:
+    return Verdict(sentence=sentence, mood=mood_of(sentence), sections=sections)
+
+
+def _bisection(bisection: Bisection) -> Verdict:
+    decided = bisection.ended.startswith(("decided", "the ends are the same"))
+    (table,) = bisect.output(bisection).tables
+    return Verdict(
+        sentence=bisect.headline(bisection),
+        mood="" if decided else "doubt",
+        sections=(table_section(table, "Steps"),),
+    )
 
 
 def _trials(readings: Sequence[SummarizedResult]) -> Section:
@@ -132,7 +152,9 @@ def _outcome(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
 def _study(store: Store, run: str) -> tuple[Section, ...]:
     request, readings = studies.read_study(store, run)
     findings = studies.findings(readings)
-    tables = study_view.study_tables(request.study, readings, findings.floor, findings.mismatches)
+    tables = study_view.study_tables(
+        request.study, readings, findings.floor, findings.mismatches, request.name
+    )
     return (*(table_section(table) for table in tables), *_effects(option_effects(readings)))
 
 

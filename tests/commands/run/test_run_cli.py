@@ -77,7 +77,7 @@ def test_the_suite_evaluates_what_is_here_and_says_what_the_others_need(assay, h
 
     (run,) = (path.name for path in (home / "runs").iterdir())
     _, again, _ = assay("show", run)
-    assert again == out
+    assert again.split("\n")[1:] == out.split("\n")  # below what it found
 
 
 @pytest.mark.parametrize(
@@ -157,3 +157,30 @@ def test_a_plan_is_run_into_the_store_that_is_named(assay, home, plan_file, tmp_
     assert status == 0, error
     assert json.loads(result.read_bytes())["procedure"]["samples"] == 3
     assert not list(home.glob("runs/*"))
+
+
+def test_a_quick_run_is_rough_and_names_no_winner(assay, endings):
+    words = ("--set", "size=10,20000", "--quick")
+    status, out, _ = assay("run", f"{endings}:fine@python", *words)
+
+    shown = read_results()
+    assert status == 0
+    assert "the interval is rough" in out
+    assert "fastest" not in out
+    assert all(result.result.tags["quick"] for result in shown)
+    assert ("no winner is named from a quick run" in out) == (len(shown) > 1)
+
+
+def test_a_quick_run_says_which_cases_did_not_fit(assay, endings, monkeypatch):
+    monkeypatch.setattr("assay.measure.quick.QUICK_SECONDS", 0.0)
+    _, _, error = assay("run", f"{endings}:fine@python", "--set", "size=10,20", "--quick")
+
+    assert len(read_results()) == 1
+    assert "1 of 2 cases did not fit into 10 s" in error
+
+
+def test_a_quick_run_has_its_own_budget(assay, endings):
+    status, _, error = assay("run", f"{endings}:fine@python", "--quick", "--budget", "5s")
+
+    assert status == 2
+    assert "quick was given with budget" in error

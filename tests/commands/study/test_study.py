@@ -89,3 +89,42 @@ def test_a_kernel_that_a_framework_lacks_costs_no_process(monkeypatch):
 
     refused = {api._refusal(c) for c in asked.plan.cases if c.params["fused"]}
     assert refused == {"JAX has no fused batch norm: XLA fuses; drop fused=true"}
+
+
+def test_over_takes_any_workload_and_mixes_parameters_with_options():
+    asked = api.request(
+        "mnist-mlp", over={"batch_size": [8, 16], "precision": ["float32", "bfloat16"]}, rounds=2
+    )
+
+    cases = asked.plan.cases
+    per_backend = {(case.params["batch_size"], case.options["precision"]) for case in cases}
+    backends = {case.backend for case in cases}
+    assert asked.study is None
+    assert per_backend == {(8, "float32"), (8, "bfloat16"), (16, "float32"), (16, "bfloat16")}
+    assert len(cases) == 4 * len(backends)
+    assert "native" not in backends
+
+
+def test_over_with_an_unknown_option_lists_those_of_the_workload_and_the_backend():
+    with pytest.raises(UsageError, match="'foo' is no parameter of mnist-mlp") as caught:
+        api.request("mnist-mlp", backends=["torch"], over={"foo": [1, 2]})
+
+    assert "batch_size, units, hidden, seed" in caught.value.hint
+    assert "cuda_graphs" in caught.value.hint
+
+
+def test_one_value_of_each_axis_is_no_study():
+    with pytest.raises(UsageError, match="two cases or more"):
+        api.request("mnist-mlp@torch", over={"precision": ["float32"]})
+
+
+def test_a_size_belongs_to_a_named_study():
+    with pytest.raises(UsageError, match="--over was given with --size"):
+        api.request("mnist-mlp", over={"precision": ["float32", "bfloat16"]}, size="small")
+
+
+def test_a_workload_without_over_is_told_how():
+    with pytest.raises(UsageError, match="no study named 'mnist-mlp'") as caught:
+        api.request("mnist-mlp")
+
+    assert "assay study mnist-mlp --over" in caught.value.hint

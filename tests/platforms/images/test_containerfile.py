@@ -42,6 +42,15 @@ def test_every_containerfile_passes_hadolint(tmp_path):
     assert (linted.returncode, linted.stdout + linted.stderr) == (0, "")
 
 
+def test_root_builds_and_another_user_runs():
+    lines = containerfile(recipe(ImageRequest(frameworks=("torch",)))[0]).splitlines()
+    users = [(number, line) for number, line in enumerate(lines) if line.startswith("USER ")]
+    last_run = max(number for number, line in enumerate(lines) if line.startswith("RUN "))
+
+    assert [line for _, line in users] == ["USER 0", "USER 1000:1000"]
+    assert users[0][0] < last_run < users[1][0]
+
+
 def test_cuda_has_a_base_of_its_own_and_packages_for_a_gpu():
     made, lines = recipe(ImageRequest(frameworks=("jax",), cuda="12.6.3"))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import AssayError
-from assay.measure.compiler.agreement import agreement, distance
+from assay.native.agreement import agreement, distance
 
 INF, NAN = np.inf, np.nan
 
