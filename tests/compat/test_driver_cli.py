@@ -147,7 +147,9 @@ def test_the_gpu_keys_that_are_absent_without_a_gpu_are_named(assay, monkeypatch
 
     assert status == 0
     assert "gpu_memory" not in out
-    note = "note: --num-gpus is 8, but no GPU was seen: the keys gpu_memory_usage_mean, _std and _max"
+    note = (
+        "note: --num-gpus is 8, but no GPU was seen: the keys gpu_memory_usage_mean, _std and _max"
+    )
     assert note in error
     assert "no GPU was seen" not in assay("driver", "--task-name", "tiny")[2]
 
