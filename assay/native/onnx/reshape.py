@@ -35,11 +35,7 @@ def reshape(model: Importing, node: OnnxOp, target: list[int]) -> str:
     new_shape = (*whole[:before], *((each,) if each > 1 else ()), *shape)
     unchanged = tuple(sizes[:before]) == whole[:before]
     if not unchanged or each < 1 or each * math.prod(shape) != total or not new_shape:
-<<<<<<< HEAD
-        raise refused(node, f"it makes {_text(target)} of a batch of {whole}, not item by item")
-=======
-        raise refusal(node, f"it makes {tuple(target)} of a batch of {whole}, not item by item")
->>>>>>> main
+        raise refusal(node, f"it makes {_text(target)} of a batch of {whole}, not item by item")
     if before or each > 1:
         model.places[node.outputs[0]] = BatchPlace(before, each > 1)
     return model.add(node, ops.ReshapeOp(new_shape), value)
