@@ -3,6 +3,7 @@
     python benchmarks/hpvm.py                         # time, all ten nets
     python benchmarks/hpvm.py lenet alexnet2 --rounds 9 --batch 50
     python benchmarks/hpvm.py lenet --instructions    # by valgrind: the same on a busy machine
+    python benchmarks/hpvm.py alexnet2 --accuracy tuner_confs.txt:conf10   # or all of a file
 
 Both are built from one graph with the same weights, and run over the same random images, one
 process after the other, in an order that changes with the round, one thread each. Time is CPU time:
@@ -15,6 +16,11 @@ apart is told as a share of the largest.
 
 Instructions are of all that a program does for a batch (reading, computing, judging), as two more
 batches make them more. valgrind knows no AVX-512: both are built for any CPU, and take AVX2 there.
+
+--accuracy prints the accuracy of trained weights under configurations: of a compiled model by
+HPVM's rule and with corrected samplings (--correct), of HPVM's rule in torch
+(tests/native/hpvm/rules.py), and of torch where inputs and results of fp16 layers are rounded to
+float16 as well.
 """
 
 from __future__ import annotations
@@ -27,18 +33,28 @@ import re
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from assay.measure.compiler.capture import capture_model
+from assay.measure.compiler.splits import images
+from assay.native.build import build
 from assay.native.compile import compile_graph
-from assay.native.graph import Graph
+from assay.native.emit import emit
+from assay.native.graph import Array, Graph
 from assay.native.hpvm.builder import ModelSettings
+from assay.native.hpvm.configs import read_configs, split_config_name
 from assay.native.hpvm.frontend import ImageSet, write_images, write_sources, write_weights
 from assay.native.hpvm.lowering import dataflow, with_softmax
 from assay.native.hpvm.program import build_models, compile_program, execute
+from assay.native.knobs.apply import apply_knobs
+from assay.native.knobs.from_config import config_knobs, correct_samplings
+from assay.native.library import LoadedModel
+from assay.native.passes.pipeline import optimize
+from assay.native.passes.transposes import take_channels_first
 from assay.native.toolchain import toolchain
 from assay.stats.student import two_sided
 from assay.workloads.accuracy import TEN
@@ -163,6 +179,48 @@ def compared(name: str, asked: argparse.Namespace) -> str:
         return counted(pair) if asked.instructions else timed(pair, batches, asked.rounds)
 
 
+def accuracies(name: str, spec: str) -> Iterator[str]:
+    """A line for each configuration of FILE, or for FILE:NAME."""
+    from tests.native.hpvm import rules
+
+    graph = take_channels_first(capture_model(f"{name}:weights=trained").graph)
+    data = images(name, "", graph, 1.0, 0)
+    inputs, labels = data.test
+    best, flow = optimize(graph), dataflow(with_softmax(graph))
+    path, only = split_config_name(spec)
+    configs = read_configs(path)
+
+    def percent(outputs: Array) -> str:
+        return f"{100 * float(np.mean(outputs.argmax(1) == labels)):8.2f}"
+
+    def by_torch(knobs: Mapping[str, int], half: bool) -> Array:
+        parts = np.array_split(inputs, max(1, len(inputs) // 500))
+        return np.concatenate([rules.outputs(graph, knobs, part, half) for part in parts])
+
+    yield f"{'':10}{'HPVM':>8}{'correct':>9}{'torch':>8}{'fp16':>8}"
+    for config in configs.configurations:
+        if only and config.name != only:
+            continue
+        knobs = config_knobs(configs, config, flow, best)
+        ours = (
+            run_built(apply_knobs(best, each, (data.calibration,)), inputs)
+            for each in (knobs, correct_samplings(knobs))
+        )
+        torch = (by_torch(knobs, half) for half in (False, True))
+        yield f"{config.name:10}" + "".join(percent(each) for each in (*ours, *torch))
+
+
+def run_built(graph: Graph, inputs: Array) -> Array:
+    """Outputs of a compiled graph."""
+    emitted = emit(graph)
+    with tempfile.TemporaryDirectory(prefix="assay-hpvm-bench-") as folder:
+        model = LoadedModel(build(emitted, toolchain(), Path(folder)), emitted, 500, 2, seconds=0)
+        parts = np.array_split(inputs, max(1, len(inputs) // 500))
+        outputs = np.concatenate([model.run(part)[0] for part in parts])
+        model.close()
+    return outputs
+
+
 def main() -> None:
     known = {one.name: one for one in TEN}
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -171,7 +229,12 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--choose", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--instructions", action="store_true", help="count them, by valgrind")
+    parser.add_argument("--accuracy", metavar="FILE[:NAME]", help="of configurations")
     asked = parser.parse_args()
+    for name in asked.nets if asked.accuracy else ():
+        print(name, *accuracies(name, asked.accuracy), sep="\n", flush=True)
+    if asked.accuracy:
+        return
     for name in asked.nets or known:
         print(f"{name:20} {compared(name, asked)}", flush=True)
 

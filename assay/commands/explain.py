@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Annotated, Literal
@@ -15,14 +16,16 @@ from assay.core.errors import UsageError
 from assay.core.findings import Output, Quantity, SummarizedResult, Table
 from assay.core.options import Argument, Format, StoreUrl, accept_old_keywords
 from assay.core.protobuf import DamagedError
-from assay.core.records import SCHEMA, Query
+from assay.core.records import SCHEMA, Query, Result
 from assay.core.registry import open_store
 from assay.core.units import human, percent_change
 from assay.measure.sampling import TRACE
+from assay.measure.source import text_path
 from assay.stats import stored_summary
 from assay.stats.causes import Cause
 
 MAX_OPERATIONS = 10  # operations, those that changed most
+MAX_DIFF_LINES = 60  # of one file
 _MIN_CHANGE = 0.001  # as a share: numbers without an interval that differ by less are the same
 
 
@@ -46,6 +49,7 @@ def explain(
                 f"Both are {first.result.id}.", hint="Name two results, as in last/1 last/2."
             )
         operations = tuple(_operations(results, first, second))
+        diffs = tuple(_diffs(results, first.result, second.result))
     changed = tuple(differences(first.result, second.result))
     return Explanation(
         before=first.result.id,
@@ -54,8 +58,25 @@ def explain(
         metrics=tuple(_metrics(first.summary.quantities, second.summary.quantities)),
         changed=changed,
         operations=operations,
+        diffs=diffs,
         notes=_notes(first, second, bool(changed)),
     )
+
+
+def _diffs(store: Store, before: Result, after: Result) -> Iterator[str]:
+    """Of each edited source file whose text is stored on this machine for both."""
+    first, second = before.known_source, after.known_source
+    if first is None or second is None or first.identity != second.identity:
+        return
+    for name in sorted(first.files.keys() & second.files.keys()):
+        digests = first.files[name], second.files[name]
+        places = [text_path(store.home, digest) for digest in digests]
+        if digests[0] == digests[1] or not all(place.is_file() for place in places):
+            continue
+        old, new = (place.read_text(errors="replace").splitlines() for place in places)
+        first_name, second_name = (f"{name} ({result.id})" for result in (before, after))
+        lines = list(difflib.unified_diff(old, new, first_name, second_name, n=1, lineterm=""))
+        yield "\n".join(lines[:MAX_DIFF_LINES])
 
 
 def _single_result(store: Store, text: str) -> SummarizedResult:
@@ -147,6 +168,9 @@ MAIN = ("step_time", "throughput", "wall_time", "first_step", "open_time", "accu
 
 def output(explanation: Explanation) -> Output:
     tables = [_metrics_table(explanation), _reasons(explanation)]
+    if explanation.diffs:
+        rows = [(line,) for diff in explanation.diffs for line in diff.splitlines()]
+        tables.append(Table(title="Edited source", columns=("line",), rows=tuple(rows)))
     if explanation.operations:
         tables.append(_operations_table(explanation))
     return Output(tables=tuple(tables), document=msgspec.to_builtins(explanation))
@@ -269,6 +293,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricChange, ...]
     changed: tuple[Cause, ...]
     operations: tuple[OperationChange, ...] = ()
+    diffs: tuple[str, ...] = ()  # of edited source files, if both texts are stored here
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
     kind: Literal["explanation"] = "explanation"

@@ -180,6 +180,20 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
 
 
+class WorkloadSource(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the source of a user's workload is: with its path it identifies the series."""
+
+    repository: str  # URL of the remote without credentials, else first commit, else folder
+    path: str  # in the repository; of a command, the folder it ran in
+    folder: str  # of the file, on the machine that measured
+    files: dict[str, str] = {}  # path → SHA-256, of the file and what it imports from there
+    continues: bool = False  # the older series, known by the text of its case
+
+    @property
+    def identity(self) -> str:
+        return f"{self.repository} {self.path}"
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of one case, failures included. Stored at once and never changed."""
 
@@ -199,8 +213,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     workload_version: str = ""
     label: str = ""
     tags: dict[str, str] = {}
+    source: WorkloadSource | msgspec.UnsetType = msgspec.UNSET  # of a user's workload
     schema: int = SCHEMA
     kind: Literal["result"] = "result"
+
+    @property
+    def known_source(self) -> WorkloadSource | None:
+        return None if self.source is msgspec.UNSET else self.source
 
     @property
     def run(self) -> str:

@@ -23,12 +23,21 @@ class SeriesKey(msgspec.Struct, frozen=True, kw_only=True):
     machine: str = ""
     key: str = ""  # of the case, for people
     how: str = ""  # interleaved processes are not comparable to solo ones
+    source: str = ""  # repository and path of a user's workload, instead of its name
 
     @property
     def id(self) -> str:
         """Equal for the same series on every machine and in every store."""
-        parts = msgspec.structs.replace(self, key="")
-        return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
+        parts = msgspec.structs.replace(self, key="", workload=self._own_workload)
+        data = msgspec.json.encode(parts, order="deterministic")
+        if not self.source:  # as it was before there was a source
+            data = data.removesuffix(b',"source":""}') + b"}"
+        return hashlib.sha256(data).hexdigest()[:16]
+
+    @property
+    def _own_workload(self) -> str:
+        """Without the path, which is typed in several ways, if the source says it."""
+        return self.workload.rpartition("/")[2].rpartition(":")[2] if self.source else self.workload
 
 
 class StoredSeries(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +92,7 @@ class StoredPoint(NamedTuple):
 
 
 def series_of(result: Result) -> SeriesKey:
-    case = result.case
+    case, source = result.case, result.known_source
     return SeriesKey(
         workload=case.workload,
         version=result.workload_version,
@@ -94,6 +103,7 @@ def series_of(result: Result) -> SeriesKey:
         machine=machine_of(result.environment),
         key=case.key,
         how=result.tags.get("order", ""),
+        source=source.identity if source and not source.continues else "",
     )
 
 

@@ -29,6 +29,7 @@ from assay.measure.program import defer_signals
 from assay.measure.quick import TimeLimit
 from assay.measure.remote import THIS_MACHINE, Machines, failed_result, measure_there
 from assay.measure.shared_cache import shared_cache_dir
+from assay.measure.source import with_source
 from assay.stats import stored_summary
 from assay.stores import folders
 from assay.stores.importing import IMPORTED
@@ -100,7 +101,7 @@ class Recorder:
             tags={**self.plan.tags, **result.tags},
             environment=env,
         )
-        whole = whole if self.elsewhere else refuse_impossible(whole)
+        whole = whole if self.elsewhere else with_source(refuse_impossible(whole), self.store)
         self.store.append(whole)
         return stored_summary.read(self.store, whole)
 

@@ -65,6 +65,7 @@ def differences(before: Result, after: Result) -> list[Cause]:
     """Differences by weight; facts that differ between any two runs are ignored or weigh little."""
     changes = [
         *_case_changes(before, after),
+        *_sources(before, after),
         *_commits(before, after),
         *_packages(before, after),
         *_variables(before.environment.variables, after.environment.variables),
@@ -106,6 +107,32 @@ def _case_changes(before: Result, after: Result) -> Iterator[Cause]:
                 why="it is not the same work",
                 proof=f"assay ab '{first.key}' '{second.key}'",
             )
+
+
+def _sources(before: Result, after: Result) -> Iterator[Cause]:
+    """Edited files of a user's workload."""
+    first, second = before.known_source, after.known_source
+    if first is None or second is None:
+        return
+    if first.identity != second.identity:
+        yield Cause(
+            kind="workload",
+            what="repository and file",
+            before=first.identity,
+            after=second.identity,
+            weight=100,
+            why="it is not the same work",
+        )
+        return
+    for name, old, new in _changes(first.files, second.files):
+        yield Cause(
+            kind="source",
+            what=name,
+            before=old[:12],
+            after=new[:12],
+            weight=90,
+            why="the file was edited",
+        )
 
 
 def _commits(before: Result, after: Result) -> Iterator[Cause]:

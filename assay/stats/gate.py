@@ -15,6 +15,13 @@ from assay.core.errors import UsageError
 from assay.core.series import Point
 from assay.stats import changepoints, trend
 from assay.stats.changepoints import MIN_POINTS, SIDE, step_p_value
+from assay.stats.common_change import (
+    CommonSeries,
+    MachineChange,
+    day_changes,
+    new_change,
+    without,
+)
 from assay.stats.intervals import Array
 from assay.stats.newest import BEFORE, POSSIBLE, NewestStep, Watched, newest_steps
 from assay.stats.shift_search import LEVEL, Track
@@ -105,6 +112,10 @@ class Watch(NamedTuple):
 def judge(series: Sequence[Watch]) -> list[Judged | None]:
     """Each series since its last shift, and its newest points by how large their step is beside
     the noise of all series of its machine. None where too few points tell anything."""
+    series = [
+        _without_common(each, commons)
+        for each, commons in zip(series, _commons(series), strict=True)
+    ]
     judged = [since_stable(each.points) for each in series]
     starts = [each.baseline[0] if each else 0 for each in judged]
     machines: dict[str, list[int]] = {}
@@ -117,6 +128,43 @@ def judge(series: Sequence[Watch]) -> list[Judged | None]:
         for at, step in zip(members, steps, strict=True):
             judged[at] = _with_step(series[at].points, starts[at], judged[at], step)
     return judged
+
+
+def machine_changes(series: Sequence[Watch]) -> list[MachineChange]:
+    """Machines on which most series got worse at once."""
+    changes = []
+    for machine, members in _by_machine(series).items():
+        parts = [_common_series(each) for each in members]
+        least = min(each.threshold.share for each in members)
+        changes.append(new_change(machine, parts, day_changes(parts), least))
+    return [change for change in changes if change]
+
+
+def _by_machine(series: Sequence[Watch]) -> dict[str, list[Watch]]:
+    machines: dict[str, list[Watch]] = {}
+    for each in series:
+        machines.setdefault(each.machine, []).append(each)
+    return machines
+
+
+def _commons(series: Sequence[Watch]) -> list[dict[str, float]]:
+    days = {
+        machine: day_changes([_common_series(each) for each in members])
+        for machine, members in _by_machine(series).items()
+    }
+    return [days[each.machine] for each in series]
+
+
+def _common_series(series: Watch) -> CommonSeries:
+    higher = worse_when(series.threshold, series.unit) == "higher"
+    return CommonSeries(series.points[-WINDOW:], higher)
+
+
+def _without_common(series: Watch, changes: dict[str, float]) -> Watch:
+    if not changes:
+        return series
+    higher = worse_when(series.threshold, series.unit) == "higher"
+    return series._replace(points=without(CommonSeries(series.points, higher), changes))
 
 
 def decide(
@@ -162,8 +210,9 @@ def is_suspect(judged: Judged, series: int, level: float | None = None) -> bool:
 
 
 def is_steady(judged: Judged, series: int, level: float) -> bool:
-    """Whether three and more of the newest points are, at this level of all series together."""
-    return judged.steady <= level / max(series, FEWEST_SERIES)
+    """Whether three and more of the newest points are, at this level of all series together, half
+    of which is for the test by ranks."""
+    return judged.steady <= level / 2 / max(series, FEWEST_SERIES)
 
 
 def _watched(series: Watch, start: int) -> Watched:

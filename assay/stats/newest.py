@@ -25,6 +25,10 @@ BEFORE = 6  # points, at least, before a step
 LONGEST = 10  # newest points looked at
 STEADY = 3  # points in a row, at least, that an outlier does not make
 LEVEL_DOUBT = 2.5  # deviations of the mean of the points before, by which their level may be off
+# Of 18 points, the share of followers and the scale are known so badly that p-values of correlated
+# and bimodal noise are some ten times too small; of 60 points, hardly: measured by
+# benchmarks/nights.py alarms.
+YOUNG = 40
 POSSIBLE = 0.01  # a p-value that keeps the newest points of a series out of what noise is
 PAIR = 0.25  # of the level of suspects, for two points
 
@@ -94,6 +98,7 @@ def newest_step(series: Watched, noise: SeriesNoise) -> NewestStep:
             continue
         doubt = LEVEL_DOUBT * scale / math.sqrt(len(before))
         p = min(_probabilities(after - doubt, own, scale, noise))
+        p *= 1 + (YOUNG / len(before)) ** 3
         if p < best.p:
             interval = _interval(own, after, scale, series, noise)
             best = best._replace(points=count, p=p, interval=interval)

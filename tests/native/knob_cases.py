@@ -16,7 +16,7 @@ from tests.native.rounding import rounding
 
 COUNT = 3  # items
 SOME = [13, 13, 13, 12, 14, 121, 124, 127, 129, 133, 138]
-SOME += [51, 53, 231, 234, 237, 321, 329, 338, 431, 435, 439]
+SOME += [51, 53, 231, 234, 237, 321, 329, 338, 431, 435, 439, 534, 538]
 DEPTHWISE = 4  # layers beside them
 
 

@@ -133,7 +133,13 @@ def _judge(
         judging = judge_newest(store, series, level, marks)
     text = baseline.text if baseline else "the last stretch without a shift"
     checked_series = tuple(judging.series)
-    return judging, CheckReport(found=checked_series, level=level, since=text, named=bool(since))
+    return judging, CheckReport(
+        found=checked_series,
+        level=level,
+        since=text,
+        named=bool(since),
+        machines=tuple(judging.machines),
+    )
 
 
 def _parse_accept(accept: Sequence[str] | str, why: str) -> list[str]:

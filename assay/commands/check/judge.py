@@ -68,6 +68,7 @@ class Judging(NamedTuple):
 
     series: list[CheckedSeries]
     gone: list[RegressionMark]
+    machines: list[str]  # on which most series got worse at once, in words
 
 
 def judge_newest(store: Store, series: Selected, level: float, marks: Marks) -> Judging:
@@ -86,7 +87,8 @@ def judge_newest(store: Store, series: Selected, level: float, marks: Marks) -> 
     ):
         checked = _newest(stored, threshold, part, each, judgement)
         checks.append(_with_open(checked, stored, part))
-    return Judging(checks, [each.open for each in stretches if each.open and is_gone(each)])
+    gone = [each.open for each in stretches if each.open and is_gone(each)]
+    return Judging(checks, gone, [change.text for change in gate.machine_changes(watches)])
 
 
 def _points(store: Store, stored: StoredSeries, marks: Marks) -> list[Point]:
@@ -168,7 +170,7 @@ def judge_against(
         stands = known.baseline[1] - 1
         checked = _make_checked(stored, limit, known, both, stands, judgement)
         findings.append(_unless_accepted(checked, both, marks.of(stored)))
-    return Judging(findings, [])
+    return Judging(findings, [], [])
 
 
 def _unless_accepted(

@@ -55,6 +55,7 @@ class CheckReport(TableView, msgspec.Struct, frozen=True, kw_only=True):
     confirmed: bool = False  # whether suspects were measured again
     alerts: tuple[str, ...] = ()  # how each alert fared, in words
     notes: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()  # on which most series got worse at once, in words
     schema: int = SCHEMA
     kind: Literal["check"] = "check"
 
@@ -96,4 +97,4 @@ def status(checked: CheckReport) -> int:
     if "regression" in judgements:
         return 5
     nothing = checked.named and judgements == {"not-comparable"}
-    return 6 if "suspect" in judgements or nothing else 0
+    return 6 if "suspect" in judgements or nothing or checked.machines else 0

@@ -55,6 +55,8 @@ def headline(report: CheckReport) -> str:
     suspects = sum(each.judgement == "suspect" and not each.outcome for each in report.found)
     if suspects:
         return f"{_count(suspects, 'suspect')} in {total}"
+    if report.machines:
+        return f"undecided: {report.machines[0]}"
     if all(series.judgement == "not-comparable" for series in report.found):
         kind = "undecided" if report.named else "nothing to tell yet"
         return f"{kind}: nothing can be compared in {total}"
@@ -140,7 +142,7 @@ def _notes(report: CheckReport, shown: Sequence[CheckedSeries]) -> list[str]:
         notes.append(f"{len(incomparable) - 5} more are not comparable: --all lists them")
     percent = f"{100 * report.level:g} %"
     notes.append(f"of the regressions named at most {percent} are false, over all series together")
-    return [*notes, *report.alerts, *report.notes]
+    return [*notes, *report.machines, *report.alerts, *report.notes]
 
 
 def _values(report: CheckReport) -> Table:

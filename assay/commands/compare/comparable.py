@@ -32,6 +32,7 @@ def point_mismatches(first: StoredPoint, second: StoredPoint) -> Comparability:
     before, after = first.series, second.series
     chosen = {name: value for name, value in before.options.items() if name not in _AMOUNT}
     refused = [
+        *_describe_change("repository and file", before.source, after.source),
         *_describe_change("version of the workload", before.version, after.version),
         *_compare_mappings("parameter", before.params, after.params),
         *(
@@ -49,6 +50,8 @@ def point_mismatches(first: StoredPoint, second: StoredPoint) -> Comparability:
 
 
 def _work_mismatches(first: Result, second: Result) -> Iterator[str]:
+    sources = [each.identity if (each := r.known_source) else "" for r in (first, second)]
+    yield from _describe_change("repository and file", *sources)
     yield from _describe_change(
         "version of the workload", first.workload_version, second.workload_version
     )

@@ -140,6 +140,11 @@ def read(store: Store, stored: StoredSeries, order: Order = "time") -> SeriesHis
         notes.append(
             f"{len(points)} points are too few to tell shifts from noise: {MIN_POINTS} are needed"
         )
+    if _is_older(store, stored, points):
+        notes.append(
+            "measured before repositories were stored: newer results of this case are in the "
+            "series of their repository"
+        )
     trend = analysis.history(points)
     return SeriesHistory(
         key=stored.series.key,
@@ -155,6 +160,19 @@ def read(store: Store, stored: StoredSeries, order: Order = "time") -> SeriesHis
         stable_from=trend.segments[-1][0],
         notes=tuple(notes),
     )
+
+
+def _is_older(store: Store, stored: StoredSeries, points: Sequence[Point]) -> bool:
+    """Whether a user's workload has another series, of a repository, that this one is not part
+    of."""
+    series = stored.series
+    if series.source or not points:
+        return False
+    others = store.series(Query(workload=series.workload, backend=series.backend))
+    if not any(other.series.source for other in others):
+        return False
+    results = _read_results(store, points[-1].id)
+    return bool(results) and results[0].known_source is None
 
 
 def _order_by_commit(points: Sequence[Point], notes: list[str]) -> list[Point]:

@@ -24,6 +24,7 @@ from assay.core.settings import Home
 from assay.core.units import as_integer, as_share
 from assay.measure.plan import make_plan
 from assay.measure.recorder import is_trusted, run_cases
+from assay.measure.source import located_case
 
 if TYPE_CHECKING:
     from assay.commands.repro.answer import StoredTimes
@@ -153,7 +154,7 @@ def _was_trusted(result: Result, home: Home) -> bool:
 
 def _case(result: Result, trust: bool) -> Case:
     return Case(
-        workload=result.case.workload,
+        workload=located_case(result).workload,
         backend=result.case.backend,
         params=result.case.params,
         options=result.case.options,

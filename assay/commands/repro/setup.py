@@ -21,6 +21,7 @@ from assay.core.redaction import safe_text
 from assay.measure.machine import environment
 from assay.measure.plan import resolve
 from assay.measure.process_env import python_of
+from assay.measure.source import located_case
 from assay.stores import folders
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # no lookalikes
@@ -45,7 +46,7 @@ def input_files(result: Result) -> str:
         "params": result.case.params,
         "options": result.case.options,
         "procedure": msgspec.to_builtins(result.procedure),
-        "file": _file_hash(result.case),
+        "file": _file_hash(located_case(result)),
     }
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
@@ -94,9 +95,10 @@ def missing_parts(result: Result) -> list[str]:
         return [f"a way to run it: {result.case.backend} is no backend of assay run"]
     if not result.measured_only().values("step_time"):
         return ["a way to run it: it has no step times, which are what is measured again"]
-    missing = list(_missing_file(result.case))
+    case = located_case(result)
+    missing = list(_missing_file(case))
     if not missing:
-        missing += _missing_case(result.case)
+        missing += _missing_case(case)
     packages = installed_packages(result.case)
     names = {_plain(name) for name in packages}
     if packages:

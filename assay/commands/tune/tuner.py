@@ -122,6 +122,7 @@ class Tuner:
             "objective": request.objective,
             "batch": str(request.batch),
             "seed": str(request.seed),
+            "samplings": "corrected",  # an unfinished tuning of before would have no such knobs
             "compiler": tools_digest(self.tools)[:16],
         }
 

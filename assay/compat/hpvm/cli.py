@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,7 +51,7 @@ class _Scripts(click.Group):
 Examples:
   assay hpvm alexnet2 keras_reload
   assay hpvm alexnet2 keras_reload frontend compile compile_tuner
-  assay hpvm vgg16_cifar10.py hpvm_reload frontend compile
+  assay hpvm ./vgg16_cifar10.py hpvm_reload frontend compile
   assay hpvm examples/my_benchmark.py:Digits train keras_dump
   assay hpvm run program.cc --data model_params
   assay hpvm test""",
@@ -56,11 +59,12 @@ Examples:
 def command() -> None:
     """HPVM's scripts and programs, without HPVM.
 
-    NET is one of its networks or a class in a file. The first WORD is hpvm_reload, keras_reload or
-    train: the weights are loaded or trained, and evaluated; final_accuracy is written. A second may
-    be keras_dump, or frontend, which writes HPVM-C and its files to src_dir and data_dir; then
-    compile makes HPVM_binary of it, and compile_tuner HPVM_tuner_binary. It differs from the old
-    scripts in that a failure has a status, training works, and no file is ever half written.
+    NET is one of its networks, a file with one of its scripts, which runs unchanged, or FILE:CLASS.
+    The first WORD is hpvm_reload, keras_reload or train: the weights are loaded or trained, and
+    evaluated; final_accuracy is written. A second may be keras_dump, or frontend, which writes
+    HPVM-C and its files to src_dir and data_dir; then compile makes HPVM_binary of it, and
+    compile_tuner HPVM_tuner_binary. It differs from the old scripts in that a failure has a status,
+    training works, and no file is ever half written.
     """
 
 
@@ -78,6 +82,8 @@ def script(
     from assay.compat.hpvm import scripts as old
 
     handle_signals()
+    if name.endswith(".py") and Path(name).is_file():
+        return _run_file(Path(name), words, old.engine_for(keras_backend))
     old.check_name(name, ("run", "test"))
     request = old.read_words(name, words)
     line = ProgressLine()
@@ -91,6 +97,14 @@ def script(
     printing.put(*map(str, outcome.written))
     options.print_message(f"written: final_accuracy; kept as {outcome.result.id}")
     return 0
+
+
+def _run_file(script: Path, words: tuple[str, ...], engine: str) -> int:
+    """Run a script that was written for HPVM, in a process of its own."""
+    command = [sys.executable, "-P", "-m", "assay.compat.hpvm.script", str(script), *words]
+    environment = {**os.environ, "KERAS_BACKEND": engine.removeprefix("keras-")}
+    status = subprocess.run(command, env=environment, check=False).returncode
+    return status if status >= 0 else 1
 
 
 @click_command(run_hpvm, group=command, name="run")

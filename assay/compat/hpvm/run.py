@@ -26,6 +26,9 @@ def run_hpvm(
         str | Path,
         Flag("A configuration file: its only inexact one, or NAME.", "FILE[:NAME]", flags="-c"),
     ] = "",
+    correct: Annotated[
+        bool, Flag("Correct the remaining weights of samplings by least squares.")
+    ] = False,
     folder: str | Path = ".",
     kernels: Annotated[
         Kernels, Flag("auto: oneDNN, where it is installed, beside our own.")
@@ -36,7 +39,9 @@ def run_hpvm(
 
     Files that it does not find where it looks are looked for in the folder `data`. `images` is test
     or tune, if the program takes that as -d; `configs` a file with one configuration beside the
-    exact one, or FILE:NAME, if it takes -c.
+    exact one, or FILE:NAME, if it takes -c. Samplings multiply the remaining weights by s / (s - 1)
+    as HPVM does; with `correct`, and in configurations that an earlier `assay tune` wrote, they are
+    corrected by least squares.
 
     >>> assay.run_hpvm("lenet_mnist.cpp", data="model_params").accuracy
     98.7
@@ -50,10 +55,18 @@ def run_hpvm(
         raise UsageError(
             f"There is no folder {data}.", hint="It holds weights, inputs and labels as .bin files."
         )
-    settings = ModelSettings(kernels=kernels)
+    settings = ModelSettings(kernels=kernels, correct=correct or _was_tuned(configs))
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as temporary:
         program = compile_program(source, Path(temporary) / "program", settings)
         return execute(program, words, folder, data, settings, threads or 0)
+
+
+def _was_tuned(configs: str | Path) -> bool:
+    """Whether `assay tune` wrote the configurations, which are next to its calibration items."""
+    from assay.native.hpvm.configs import split_config_name
+    from assay.native.knobs.calibration_file import has_items
+
+    return bool(configs) and has_items(split_config_name(configs)[0])
 
 
 def _images(images: ImageSet | None) -> list[str]:

@@ -18,7 +18,7 @@ from assay.native.hpvm.configs import parse
 from assay.native.hpvm.dataflow import Dataflow, line_names
 from assay.native.hpvm.recording import read_flow, read_recording
 from assay.native.knobs.apply import apply_knobs
-from assay.native.knobs.from_config import config_knobs
+from assay.native.knobs.from_config import config_knobs, correct_samplings
 from assay.native.passes.pipeline import optimize
 from assay.native.toolchain import Kernels, toolchain
 
@@ -32,6 +32,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
     portable: bool = False
     sanitize: bool = False
     cache: str = ""  # "": the usual one
+    correct: bool = False  # correct the weights of samplings by least squares
 
 
 def build_recording(settings: ModelSettings, folder: Path, target: Path) -> None:
@@ -41,7 +42,7 @@ def build_recording(settings: ModelSettings, folder: Path, target: Path) -> None
     flow = read_flow(folder)
     configured = (folder / "config.txt").exists()
     graph = optimize(read_recording(folder))
-    emitted = emit(_with_knobs(graph, flow, folder) if configured else graph)
+    emitted = emit(_with_knobs(graph, flow, folder, settings.correct) if configured else graph)
     cache = Path(settings.cache) if settings.cache else None
     with atomic_dir(target) as fresh:
         # a tuner builds many configurations: do not store them twice
@@ -55,10 +56,11 @@ def build_recording(settings: ModelSettings, folder: Path, target: Path) -> None
         _remove_old(target.parent)
 
 
-def _with_knobs(graph: Graph, flow: Dataflow, folder: Path) -> Graph:
+def _with_knobs(graph: Graph, flow: Dataflow, folder: Path, correct: bool) -> Graph:
     configs = parse((folder / "config.txt").read_text(), (folder / "config_file.txt").read_text())
     check_fit(configs, flow)
     knobs = config_knobs(configs, configs.configurations[0], flow, graph)
+    knobs = correct_samplings(knobs) if correct else knobs
     return apply_knobs(graph, knobs, _items(graph, np.fromfile(folder / "items.bin", np.float32)))
 
 

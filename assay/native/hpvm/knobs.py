@@ -23,6 +23,8 @@ KINDS: dict[str, range | None] = {
     "low_rank": range(51, 54),
     "perf_int8": range(321, 339),
     "samp_int8": range(431, 440),
+    "samp_correct": range(531, 540),
+    "samp_correct_fp16": range(561, 570),
 }
 SIMULATED = frozenset({"red_samp", "swing_level"})  # without speed-up
 _EVERY = {range(2): 2, range(2, 5): 3, range(5, 9): 4}  # offset of a knob → 1 of n

@@ -110,9 +110,10 @@ def _variables(settings: ModelSettings | None) -> dict[str, str]:
     command = [sys.executable, "-P", "-m", "assay.worker.hpvm_model"]
     cache = Path(settings.cache) if settings.cache else default_cache()
     kind = tools_digest(toolchain(settings.kernels, settings.portable, settings.sanitize))
+    sampling = "corrected" if settings.correct else "scaled"
     return {
         "ASSAY_HPVM_BUILD": "\n".join([*command, msgspec.json.encode(settings).decode()]),
-        "ASSAY_HPVM_MODELS": str(cache / f"hpvm-models-{kind}"),
+        "ASSAY_HPVM_MODELS": str(cache / f"hpvm-models-{sampling}-{kind}"),
     }
 
 

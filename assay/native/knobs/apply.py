@@ -29,7 +29,7 @@ def apply_knobs(
     """Apply these knobs to an optimized graph; other layers stay as they are.
 
     `items` is a batch for each input, as representative as possible. Int8 knobs need it to
-    calibrate ranges; sampling and low rank correct the other weights on it. Pass a `calibration`
+    calibrate ranges, corrected samplings and low rank to correct weights. Pass a `calibration`
     instead to apply many knobs without computing it again.
     """
     selection = _find_knobs(graph, knobs)
@@ -40,7 +40,7 @@ def apply_knobs(
     if names and not items and not calibration:
         raise UsageError(
             f"{len(names)} layers of {graph.name} are to be {names[0]}, but there are no items "
-            "to calibrate their ranges.",
+            "to calibrate them.",
             hint="Give some of the model's inputs.",
         )
     calibrated = any(choice.uses_calibration for choice in selection.values())
@@ -144,12 +144,12 @@ def _apply_knob(node: Node, choice: Knob, rewrite: Rewrite) -> list[Node]:
 
 
 def _sample_terms(node: Node, op: ConvOp, choice: Knob, rewrite: Rewrite) -> Array:
-    """Skip terms of a filter; without a calibration set, scale the others equally, as HPVM."""
+    """Skip terms of a filter; the others are corrected by the knob, or scaled as by HPVM."""
     cache, key = rewrite.calibration.sampled_weights, (node.name, choice.id)
     if key not in cache:
         weight = rewrite.graph.constants[op.weight]
         every, offset = map(int, choice.parameters)
-        second = rewrite.moments(node, op)
+        second = rewrite.moments(node, op) if choice.corrected else None
         mask = skip_mask(weight.shape[1:], every, offset)
         cache[key] = (
             sample_weight(weight, every, offset)

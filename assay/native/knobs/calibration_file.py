@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.core.corrupt import DAMAGED_HINT
 from assay.core.errors import UsageError
-from assay.core.files import atomic_path
+from assay.core.files import atomic_path, user_path
 from assay.native.graph import Array, Graph
 
 FILE = "calibration.npy"
@@ -22,11 +22,16 @@ def save_items(folder: Path, items: Array) -> Path:
     return path
 
 
+def has_items(config: str | Path) -> bool:
+    """Whether there are calibration items next to this configuration file."""
+    return (user_path(config).parent / FILE).is_file()
+
+
 def load_items(config: str | Path, graph: Graph) -> tuple[Array, ...]:
     """The items next to this configuration file, in the graph's layout; () if there are none."""
-    path = Path(config).parent / FILE
-    if not path.is_file():
+    if not has_items(config):
         return ()
+    path = user_path(config).parent / FILE
     items = _read(path)
     value = graph.inputs[0]
     if value.layout == "channels_last" and items.ndim == 4:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from assay.core.errors import AssayError, NotPossibleError
@@ -18,21 +18,32 @@ from assay.native.hpvm.configs import (
 from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
 from assay.native.hpvm.lowering import dataflow, with_softmax
 from assay.native.knobs.apply import find_node
-from assay.native.knobs.table import BASELINE, HALF, Knob, knob, why_not
+from assay.native.knobs.calibration_file import has_items
+from assay.native.knobs.table import BASELINE, HALF, Knob, corrected_id, knob, why_not
 from assay.native.passes.pipeline import optimize
 
 COMPUTING, REDUCING = ("conv", "group_conv", "mul"), "pool_mean"
 
 
 def read_knobs(graph: Graph, path: str | Path, name: str = "") -> dict[str, int]:
-    """Knobs by layer of a captured model; `name` is a configuration, "" the only inexact one."""
+    """Knobs by layer of a captured model; `name` is a configuration, "" the only inexact one.
+
+    Before there were knobs for corrected samplings, `assay tune` wrote HPVM's ids and corrected
+    them: next to calibration items they keep that meaning.
+    """
     configs = read_configs(path)
     config = select_config(configs, name)
     flow = dataflow(graph)
     if len(config.lines) == len(fused_lines(flow)) + 1:  # HPVM's networks end in a softmax
         flow = dataflow(with_softmax(graph))
     check_fit(configs, flow)
-    return config_knobs(configs, config, flow, optimize(graph))
+    knobs = config_knobs(configs, config, flow, optimize(graph))
+    return correct_samplings(knobs) if has_items(path) else knobs
+
+
+def correct_samplings(knobs: Mapping[str, int]) -> dict[str, int]:
+    """The same knobs with corrected weights in every sampling."""
+    return {layer: corrected_id(number) for layer, number in knobs.items()}
 
 
 def config_knobs(

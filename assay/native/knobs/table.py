@@ -1,6 +1,7 @@
 """The table of knobs: approximations that compute a layer with less work.
 
 Ids up to 269 are HPVM's, except 13, 14 and 51 to 53; those and all from 321 on are ours.
+HPVM's ids compute HPVM's rules; what is corrected on calibration items has ids of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from assay.core.errors import UsageError
 from assay.native.graph import Graph, Node
 from assay.native.ops import ConvOp, DenseOp, GlobalPoolOp, Op, PoolOp
 
-OURS = frozenset({13, 14, 51, 321, 431})  # the first id of each family that HPVM does not have
+# the first id of each family that HPVM does not have
+OURS = frozenset({13, 14, 51, 321, 431, 531, 561})
 Kind = Literal["conv", "dense", "reduce", "any"]
 BASELINE, HALF = 11, 12
 TAPS = 4  # of a row of a depthwise window over bytes: ByteDepthwise's
@@ -32,12 +34,17 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def uses_calibration(self) -> bool:
         """Whether it uses calibration items."""
-        return self.needs_calibration or self.name.startswith(("samp", "low_rank"))
+        return self.needs_calibration or self.name == "low_rank"
 
     @property
     def needs_calibration(self) -> bool:
         """Whether it requires calibration items."""
-        return self.int8 or self.name == "swing_level"
+        return self.int8 or self.corrected or self.name == "swing_level"
+
+    @property
+    def corrected(self) -> bool:
+        """Whether the remaining weights of a sampling are corrected by least squares."""
+        return self.name in ("samp_int8", "samp_correct", "samp_correct_fp16")
 
 
 _EMULATED = "a CPU has no float16 products: weights are rounded to float16, and computed as float32"
@@ -66,8 +73,17 @@ def _perforations(first: int, name: str, **kwargs: bool) -> list[Knob]:
     return knobs
 
 
+CORRECTION = 300  # from the id of HPVM's sampling to that of the corrected one
+
+
+def corrected_id(number: int) -> int:
+    """The id of a sampling with corrected weights; other knobs keep theirs."""
+    return number + CORRECTION if knob(number).name in ("samp", "samp_fp16") else number
+
+
 def _samplings(first: int, name: str, **kwargs: bool) -> list[Knob]:
     pairs = [(every, offset) for every in (2, 3, 4) for offset in range(every)]
+    others = ", the others corrected by least squares" if first > 400 else ""
     return [
         Knob(
             id=first + number,
@@ -75,7 +91,7 @@ def _samplings(first: int, name: str, **kwargs: bool) -> list[Knob]:
             kind="conv",
             parameters=(every, offset),
             runs="emulated" if kwargs.get("half") else "yes",
-            summary=f"1 of {every} terms of each filter left out, from {offset} on",
+            summary=f"1 of {every} terms of each filter left out, from {offset} on{others}",
             **kwargs,
         )
         for number, (every, offset) in enumerate(pairs)
@@ -140,6 +156,8 @@ KNOBS: dict[int, Knob] = {
         *_samplings(261, "samp_fp16", half=True),
         *_perforations(321, "perf_int8", int8=True),
         *_samplings(431, "samp_int8", int8=True),
+        *_samplings(531, "samp_correct"),
+        *_samplings(561, "samp_correct_fp16", half=True),
     )
 }
 

@@ -221,3 +221,16 @@ def test_an_interval_contains_no_change_where_the_test_does_not_exclude_it(store
 
     for series in assay.check():
         assert series.p <= 0.05 or series.low <= 1 <= series.high
+
+
+def test_a_slower_machine_is_undecided_and_none_of_its_series_a_regression(store):
+    for number in range(8):
+        values = nights(23, seed=number)
+        slower = [*values[:20], *(1.3 * value for value in values[20:])]
+        keep_series(store, slower, Case(workload=f"w{number}", backend="b", key=f"w{number}@b"))
+
+    report = assay.check()
+
+    assert {series.judgement for series in report} == {"fine"}
+    assert api.status(report) == 6
+    assert headline(report).startswith("undecided: most of 8 series on EPYC, 2 cpus are slower")

@@ -10,9 +10,10 @@ from assay.native import ops, reference
 from assay.native.build import build
 from assay.native.emit import emit
 from assay.native.knobs.apply import apply_knobs, sample_weight
+from assay.native.knobs.calibration_file import save_items
 from assay.native.knobs.from_config import read_knobs
 from assay.native.knobs.int8_chains import affine, quantize_weights
-from assay.native.knobs.table import KNOBS, available_knobs
+from assay.native.knobs.table import KNOBS, available_knobs, corrected_id
 from assay.native.passes.pipeline import optimize
 from tests.native.built import program
 from tests.native.knob_cases import SOME, Drawn, both, drawn, items_for, with_knobs, wrong
@@ -194,6 +195,7 @@ def test_weights_are_whole_numbers_of_each_filters_own_scale():
         ("ConvOp0", 14, UsageError, "does not fit 'ConvOp0': it is no dense layer"),
         ("ConvOp0", 51, UsageError, "its window is not 1 by 1"),
         ("ConvOp0", 13, UsageError, "there are no items"),
+        ("ConvOp0", 531, UsageError, "there are no items"),
     ],
 )
 def test_a_knob_that_cannot_be_had_is_refused_with_its_layer(layer, number, error, complaint):
@@ -249,6 +251,34 @@ def test_a_configuration_of_hpvms_form_gives_each_layer_its_knob(tmp_path):
         read_knobs(graph, path, "conf3")
 
 
+SAMPLED = CONFIG.replace("perf_fp16 153", "samp_fp16 262")
+
+
+def test_hpvms_samplings_are_corrected_only_next_to_the_items_of_an_earlier_tuning(tmp_path):
+    (tmp_path / "confs.txt").write_text(SAMPLED)
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned/confs.txt").write_text(SAMPLED)
+    save_items(tmp_path / "tuned", np.zeros((1, 2, 6, 6), np.float32))
+    made = Making(2, 6, 6)
+    active = made.add(ops.ActivationOp("tanh"), made.conv(made.input, 4, 3))
+    flat = made.add(ops.ReshapeOp((16,)), made.add(ops.PoolOp("max", (2, 2), (2, 2)), active))
+    graph = made.graph(made.add(ops.DenseOp(made.constant(3, 16)), flat))
+
+    assert read_knobs(graph, tmp_path / "confs.txt") == {"ConvOp0": 262, "DenseOp4": 13}
+    assert read_knobs(graph, tmp_path / "tuned/confs.txt") == {"ConvOp0": 562, "DenseOp4": 13}
+
+
+def test_every_sampling_of_hpvm_has_a_corrected_one_of_the_same_terms():
+    hpvm = [each for each in KNOBS.values() if each.name in ("samp", "samp_fp16")]
+
+    pairs = [(each, KNOBS[corrected_id(each.id)]) for each in hpvm]
+
+    assert len({other.id for _, other in pairs}) == 18
+    assert all(a.parameters == b.parameters and a.half == b.half for a, b in pairs)
+    assert all(b.corrected and not a.corrected for a, b in pairs)
+    assert corrected_id(121) == 121 and corrected_id(431) == 431
+
+
 def far(graph, changed, items):
     """How far two graphs are apart, in mean square."""
     outputs = (reference.outputs(each, *items, dtype=np.float64)[0] for each in (graph, changed))
@@ -256,7 +286,7 @@ def far(graph, changed, items):
 
 
 @pytest.mark.parametrize("number", [231, 234])
-def test_weights_corrected_on_items_lose_less_than_those_made_larger(number):
+def test_corrected_samplings_lose_less_than_hpvms_rule_which_ignores_items(number):
     made = Drawn(3)
     value = made.building.add_input("input", (6, 9, 9)).value
     mixed = made.add(ops.ConvOp(made.constant(12, 6, 1, 1)), value)  # channels that are alike
@@ -264,9 +294,12 @@ def test_weights_corrected_on_items_lose_less_than_those_made_larger(number):
     graph = optimize(made.building.graph("mixed", [layer]))
     seen, other = items_for(graph, 1), items_for(graph, 2)
 
-    plain = far(graph, apply_knobs(graph, {"layer": number}), other)
+    scaled = [apply_knobs(graph, {"layer": number}, items) for items in ((), seen)]
+    corrected = apply_knobs(graph, {"layer": corrected_id(number)}, seen)
 
-    assert far(graph, apply_knobs(graph, {"layer": number}, seen), other) < 0.5 * plain
+    weights = [each.constants[f"layer/knob{number}"] for each in scaled]
+    np.testing.assert_array_equal(*weights)
+    assert far(graph, corrected, other) < 0.5 * far(graph, scaled[0], other)
 
 
 def test_a_lower_rank_loses_nothing_that_is_not_there():
