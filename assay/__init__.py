@@ -186,4 +186,11 @@ if not TYPE_CHECKING:  # for which it would make every name an Any
             return __getattr__(new)
         if name not in _FROM:
             raise AttributeError(f"module 'assay' has no attribute '{name}'")
-        return getattr(import_module(_FROM[name]), name)
+        try:
+            return getattr(import_module(_FROM[name]), name)
+        except ImportError as error:
+            from assay.core.systems import is_missing_module, linux_error
+
+            if is_missing_module(error):
+                raise linux_error(f"assay.{name}") from None
+            raise

@@ -18,11 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from virtual import CASE, DRAWN, STEP
 
-from assay.core.records import Procedure, Result, Samples
+from assay.core.records import Environment, Procedure, Result, Samples
 from assay.stats.summary import summarize
 from assay.testing import ClockedWorker, FakeCase, FakeClock, FakeSession
 
 SAID = {"drift", "no-steady-state", "level-changes", "machine-drift"}
+OPENING = 4.0  # seconds between the first timing of the fixed computation and the first step
+YARDSTICK_NOISE = 0.005
 HORIZON = 600.0  # seconds of which the median is the truth
 Factor = Callable[[float], float]  # of the step time, at a time
 
@@ -88,17 +90,22 @@ def run(kind: Kind, seed: tuple[int, int]) -> Trial:
     def seconds(now: float) -> float:
         nonlocal taken
         taken += 1
-        return float(drawn[taken % DRAWN]) * factor(now)
+        return float(drawn[taken % DRAWN]) * factor(now + OPENING)
 
     case = FakeCase(ClockedWorker(FakeSession(clock, seconds), clock), Procedure())
     samples = tuple(piece for piece in case.measure() if isinstance(piece, Samples))
+    levels = [
+        factor(now) * (1 + YARDSTICK_NOISE * random.standard_normal())
+        for now in (0.0, OPENING + clock.now)
+    ]
     result = Result(
         id="run/001",
         case=CASE,
         procedure=Procedure(),
         status="ok",
         samples=samples,
-        seconds=clock.now,
+        seconds=clock.now + OPENING,
+        environment=Environment(machine={"yardstick_spread": max(levels) / min(levels) - 1}),
     )
     summary = summarize(result)
     step = summary.quantities["step_time"]

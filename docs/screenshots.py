@@ -132,6 +132,8 @@ def take(address: str, paths: dict[str, str], names: list[str], folder: Path) ->
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         for name in names:
             page.goto(address + paths[name])
+            if name == "history":  # of the only series
+                page.locator("tbody a").first.click()
             page.wait_for_load_state("networkidle")
             page.screenshot(path=folder / f"{name}.png")
         browser.close()

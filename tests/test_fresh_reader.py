@@ -24,7 +24,11 @@ def test_a_reader_of_the_readme_gets_a_table_a_verdict_and_a_page(tmp_path):
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
     *commands, serve = install_block((clone / "README.md").read_text())
     inherited = {name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")}
-    environment = {**inherited, "ASSAY_HOME": str(tmp_path / "home")}
+    environment = {
+        **inherited,
+        "ASSAY_HOME": str(tmp_path / "home"),
+        "PIP_REQUIRE_VIRTUALENV": "1",  # nothing is installed outside of the clone
+    }
 
     shell = ["bash", "-e", "-c", "\n".join(commands)]
     ended = subprocess.run(shell, cwd=clone, env=environment, capture_output=True, text=True)

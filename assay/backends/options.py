@@ -11,6 +11,7 @@ from assay.core.contracts import Option
 from assay.core.errors import EndingError, UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
+from assay.core.systems import cpu_count
 
 # Synonyms of on and off.
 SWITCH = {
@@ -122,7 +123,7 @@ def missing_reason(modules: tuple[str, ...], extra: str) -> str:
 def refusal(case: Case) -> str:
     """Why no framework can run these options on this machine, or ""."""
     device, threads = str(case.options.get("device", "cpu")), case.options["threads"]
-    allowed = len(os.sched_getaffinity(0))
+    allowed = cpu_count()
     if device.startswith("gpu:") and int(device[4:]) >= gpus():
         return f"device is {device}, but this machine has {gpus() or 'no'} NVIDIA GPU" + (
             "s" if gpus() > 1 else ""
@@ -279,7 +280,7 @@ def facts(case: Case) -> dict[str, Value]:
     """Facts of the process of any backend; the framework may replace some."""
     set_here = (name for name in _ALLOCATORS if os.environ.get(name))
     return {
-        "threads": len(os.sched_getaffinity(0)),
+        "threads": cpu_count(),
         "allocator": " ".join(f"{name}={os.environ[name]}" for name in set_here),
         "precision": case.options.get("precision", "float32"),
         **({"devices": case.options["devices"]} if case.options.get("devices", 1) != 1 else {}),

@@ -14,6 +14,7 @@ import click
 
 from assay import __version__
 from assay.core.errors import AssayError, UsageError, unknown_name_error
+from assay.core.systems import check_linux
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -147,8 +148,17 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 
 def load(name: str) -> ModuleType:
-    """The module of a command."""
+    """The module of a command; NotPossibleError for one that measures, elsewhere than on Linux."""
+    if name not in READING:
+        check_linux(f"assay {name}")
     return importlib.import_module(COMMANDS[name].module)
+
+
+# They run on macOS and Windows too.
+READING = {
+    *("list", "show", "history", "check", "compare", "explain", "plot", "serve", "report"),
+    *("publish", "results", "store", "import", "export", "upload", "configs", "data"),
+}
 
 
 class CommandGroup(click.Group):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import BinaryIO
 
 from assay.core.descriptors import NEW_FILE
 from assay.core.errors import AssayError, UsageError
+from assay.core.systems import flags
+
+READ = flags(os, ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 
 
 def user_path(text: str | Path) -> Path:
@@ -37,7 +41,7 @@ def read_plain(path: Path, max_bytes: int) -> bytes:
 
 def open_plain(path: Path) -> BinaryIO:
     """Open a plain file for reading; anything else is an OSError, as in `read_plain`."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, READ)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no plain file", str(path))
@@ -138,6 +142,8 @@ def _explain_output_errors(target: Path) -> Iterator[None]:
 
 
 def _sync(path: Path) -> None:
+    if sys.platform == "win32" and path.is_dir():  # it cannot be opened there
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -10,7 +10,7 @@ import msgspec
 from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Result
 
 # Version of the analysis: summaries of other versions are computed again.
-ANALYSIS_VERSION = 11
+ANALYSIS_VERSION = 12
 
 # Codes of doubts by severity: wrong work, other load on the machine, insufficient samples, wide
 # intervals. Other codes come last.

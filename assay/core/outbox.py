@@ -5,7 +5,6 @@ No file holds a password: a store's URL is written without it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from assay.core.errors import UsageError
 from assay.core.files import modified_time, read_plain, write_atomic
 from assay.core.redaction import safe_message
 from assay.core.settings import Home
+from assay.core.systems import lock_file
 
 FOLDER = "outbox"  # below the home folder
 EXPIRY_DAYS = 30  # of uploads; results for a store do not expire
@@ -111,7 +111,7 @@ def only_sender(home: Home, wait: bool = True) -> Iterator[None]:
     with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        lock_file(file, wait)
         yield
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import os
 import time
@@ -16,6 +15,7 @@ from typing import BinaryIO
 
 from assay.core.corrupt import explain_write_errors
 from assay.core.errors import AssayError, NotPossibleError
+from assay.core.systems import lock_file
 from assay.datasets.dataset import Remote
 
 MAX_FRUITLESS = 3  # consecutive attempts without new data before giving up
@@ -165,7 +165,7 @@ def _part(path: Path) -> Iterator[_Part]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "ab") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file, wait=False)
         except BlockingIOError:
             raise AssayError(
                 f"{path.name} is being fetched by another assay.", hint="Wait until it ends."

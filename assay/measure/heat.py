@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +11,13 @@ from typing import NamedTuple
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
 from assay.core.records import Procedure, Result, Samples
+from assay.core.systems import cpu_count
 from assay.measure.batch_size import available_memory
 from assay.measure.case import OUT_OF_TIME, HeatEntry, OpenCase
 from assay.measure.result_builder import ResultBuilder
 
 # Maximum number of cases in a heat: more with more cores, which load and compile them.
-MAX_OPEN_CASES = max(4, len(os.sched_getaffinity(0)) * 3 // 4)
+MAX_OPEN_CASES = max(4, cpu_count() * 3 // 4)
 AMPLE_MEMORY = 8 << 30  # bytes per case: with that much all are opened at once, unmeasured
 MEMORY_MARGIN = 1.2  # free memory needed to open one more, as a multiple of the largest so far
 

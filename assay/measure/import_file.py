@@ -18,10 +18,12 @@ from assay.core.errors import UsageError
 from assay.core.formats import MAX_BYTES, Content, Format
 from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text
+from assay.core.systems import flags
 from assay.core.units import human
 from assay.measure.machine.environment import safe_tags
 from assay.stores import folders
 
+READ_LINKS = flags(os, ("O_RDONLY", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 SOURCE = "source"  # tag: digest of the file that a result was imported from
 
 
@@ -70,7 +72,7 @@ def keep_file(
 def _read(path: Path) -> tuple[bytes, str]:
     """Content and time of a plain file, up to MOST_BYTES: a device or a pipe may never end."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open(os.open(path, READ_LINKS), "rb") as file:
             info = os.fstat(file.fileno())
             if not stat.S_ISREG(info.st_mode):
                 raise UsageError(f"{path} is no plain file.", hint="Give a file, or a run folder.")

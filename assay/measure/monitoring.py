@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.core import registry
 from assay.core.contracts import Monitor
 from assay.monitors.sources.proc import Tree, line_value
 from assay.monitors.sources.series import Series
+
+if TYPE_CHECKING:
+    import resource
 
 FAST_PERIOD = 0.1  # seconds; a monitor with a longer period only samples together with a quick one
 MAX_CPU_SHARE = {True: 0.0008, False: 0.0001}  # maximum CPU share of a quick and of another monitor

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import resource
 import selectors
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -37,6 +36,9 @@ from assay.core.messages import (
 from assay.core.records import Case
 from assay.measure import process_env
 from assay.measure.monitoring import Monitoring
+
+if TYPE_CHECKING:
+    import resource
 
 GRACE = 3.0  # seconds that a worker has to exit by itself
 OOM_SHARE = 0.05  # of all memory: the out-of-memory killer does not choose a process with less

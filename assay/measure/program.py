@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import resource
 import selectors
 import signal
 import subprocess
@@ -14,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,6 +21,9 @@ from assay.core.clock import clock
 from assay.core.errors import EndingError
 from assay.measure.monitoring import Monitoring
 from assay.measure.process import kill_error, out_of_memory_kills
+
+if TYPE_CHECKING:
+    import resource
 
 CHUNK = 1 << 16
 PIPE = 1 << 20  # bytes that a command can write while assay is busy
@@ -82,6 +84,8 @@ class _Running:
             self._output, output = os.pipe()
             os.set_blocking(self._output, False)
             with contextlib.suppress(OSError):  # beyond the user's limit
+                import fcntl  # Linux and macOS only
+
                 fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, PIPE)
         except OSError as error:
             raise EndingError("failed", _start_error(program, error)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -19,6 +18,7 @@ import numpy as np
 
 from assay.core.errors import AssayError
 from assay.core.files import user_path
+from assay.core.systems import lock_file
 from assay.native.emit import ModelSource
 from assay.native.graph import Array
 from assay.native.toolchain import Toolchain
@@ -132,7 +132,7 @@ def _lock(folder: Path) -> Iterator[None]:
         yield  # writing there raises the error
         return
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock_file(lock)
         try:
             yield
         finally:

@@ -58,7 +58,7 @@ _FACTS = {
     "virtual_machine": _FactWeight(50, "a hypervisor takes its share", "machine"),
 }
 _VOLATILE = {"load_average", "memory_available", "swap_used", "platform"}  # differ every time
-_VOLATILE |= {"yardstick", "yardstick_python"}
+_VOLATILE |= {"yardstick", "yardstick_spread", "yardstick_python"}
 
 
 def differences(before: Result, after: Result) -> list[Cause]:

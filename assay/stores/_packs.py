@@ -7,7 +7,6 @@ it. An existing run folder has precedence over its pack.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 from assay.core.archive_members import DAMAGE
 from assay.core.errors import StoreError
 from assay.core.files import atomic_path, has_text_name
+from assay.core.systems import lock_file
 from assay.stores import folders
 from assay.stores._modes import set_mode, set_modes
 
@@ -70,7 +70,7 @@ def lock_packs(home: Path) -> Iterator[None]:
     with _explain_errors(path):
         file = open(path, "w")  # noqa: SIM115 (closed below)
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock_file(file)
         yield
 
 

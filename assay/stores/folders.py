@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from assay.core.executor import CaseDir
 from assay.core.files import read_plain, write_atomic
 from assay.core.records import SCHEMA, Plan, Result
 from assay.core.redaction import safe_text, safe_values
+from assay.core.systems import lock_file
 from assay.stores._modes import create_store, set_mode, set_modes
 
 # Names of runs, and ids: always inside the folder of runs.
@@ -222,7 +222,7 @@ def lock_run(run: Path) -> Iterator[None]:
     with explain_os_errors(run), open(run / "lock", "w") as file:
         set_mode(run / "lock", run.parent)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file, wait=False)
         except BlockingIOError:
             raise UsageError(
                 f"Run {run.name} is being measured by another assay.",

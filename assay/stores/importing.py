@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import StoreError, UsageError
-from assay.core.files import atomic_path, has_text_name
+from assay.core.files import READ, atomic_path, has_text_name
 from assay.core.records import Result
 from assay.core.units import human
 from assay.stores import folders
@@ -141,7 +141,7 @@ def _copy_all(runs: Path, scan: ImportScan) -> None:
 def copy_file(file: PlainFile, target: Path) -> None:
     """Copy at most the scanned number of bytes, as a file may grow."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(file.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(file.source, READ)
     with (
         open(descriptor, "rb") as source,
         atomic_path(target) as temporary,

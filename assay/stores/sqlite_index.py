@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 from pathlib import Path
+
+from assay.core.systems import lock_file
 
 # Tables of the SQLite index. `tallies` has number and time range of the points of each series, so
 # that a list of series needs no count; triggers update it. Another VERSION is rebuilt.
@@ -62,7 +63,7 @@ def connect(path: Path) -> sqlite3.Connection:
     database.row_factory = sqlite3.Row
     # locked, because changing the journal mode does not wait for another process
     with open(path.with_name(LOCK), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock_file(lock)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from asyncio import Transport
 from typing import Any, ClassVar
 
@@ -51,5 +50,9 @@ class LimitedConnection(H11Protocol):  # type: ignore[misc]
 
 def max_waiting() -> int:
     """A quarter of the files this process may open: the store needs some too."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return MAX_WAITING
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_WAITING if soft < 0 else max(4, min(MAX_WAITING, soft // 4))

@@ -5,7 +5,6 @@ A run without its second line was lost with its machine; a run without any line 
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from assay.core.corrupt import explain_write_errors
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA
 from assay.core.settings import Home
+from assay.core.systems import lock_file
 from assay.platforms.sinks.records import Upload
 
 Every = Literal["hour", "night", "week"]
@@ -41,7 +41,7 @@ def lock_plan(plan: str, home: Home) -> Iterator[None]:
         directory.mkdir(parents=True, exist_ok=True)
     with open(directory / "lock", "ab") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file, wait=False)
         except BlockingIOError:
             raise UsageError(
                 f"The plan {plan} is already running.", hint="Wait until it ends."

@@ -26,7 +26,11 @@ def seconds() -> float:
 
 def facts(measured: list[float]) -> dict[str, Value]:
     """Facts of a result; comparable under the same Python only."""
-    return {"yardstick": min(measured), "yardstick_python": platform.python_version()}
+    return {
+        "yardstick": min(measured),
+        "yardstick_spread": max(measured) / min(measured) - 1,
+        "yardstick_python": platform.python_version(),
+    }
 
 
 def _work() -> int:

@@ -15,6 +15,7 @@ from assay.stats.doubts.implausible import IMPLAUSIBLE_DOUBTS
 from assay.stats.doubts.machine import MACHINE_DOUBTS
 from assay.stats.doubts.work import WORK_DOUBTS
 from assay.stats.intervals import Array, quantile
+from assay.stats.level_changes import level_spread
 from assay.stats.stopping import EFFECTIVE, FIRST
 from assay.stats.warmup import find_steady
 
@@ -107,6 +108,19 @@ def no_steady_state(result: Result) -> Doubt | None:
         code="no-steady-state",
         text="no steady state was reached: the step time still changes from time to time",
         remedy="Sample longer with --budget 1m, or on a machine with no other load.",
+    )
+
+
+def level_changes(result: Result) -> Doubt | None:
+    """A slow swing or jumps between levels, which may not be over."""
+    largest = max(map(level_spread, _steady(result)), default=0.0)
+    if not largest or drift(result) or no_steady_state(result):
+        return None
+    return Doubt(
+        code="level-changes",
+        text=f"the step time changed its level by {_percent(largest)} (standard deviation) while "
+        "it was sampled, more than its noise explains; the interval may not cover the next level",
+        remedy="Use --processes 5 or a longer --budget; assay ab compares in spite of it.",
     )
 
 
@@ -305,6 +319,7 @@ DOUBTS: list[Callable[[Result], Doubt | None]] = [
     spread,
     drift,
     no_steady_state,
+    level_changes,
     two_modes,
     hidden_by_averaging,
     wide_interval,
