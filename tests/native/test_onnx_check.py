@@ -14,7 +14,7 @@ from assay.native.agreement import model_agreement
 from assay.native.expected import FINITE, ITEMS, NONFINITE, ReferenceOutputs, sample_items
 from assay.native.onnx import operators
 from assay.native.onnx.file_check import check_file
-from assay.native.onnx.read import import_onnx, judged
+from assay.native.onnx.read import import_onnx, onnx_reference
 from tests.native.making import Making
 from tests.native.test_onnx_import import one, written
 
@@ -140,7 +140,7 @@ def test_a_check_that_fails_is_an_outcome_with_a_reason(tmp_path, build_cache):
 def sample(nodes, tmp_path, shape=("n", 8), weights=None, kind=1):
     path = written(tmp_path / "net.onnx", nodes, shape, weights, kind=kind)
     imported = import_onnx(path)
-    return imported.graph, judged(path, imported)
+    return imported.graph, onnx_reference(path, imported)
 
 
 @pytest.mark.real("onnx", "onnxruntime")

@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.errors import AssayError, UsageError
 from assay.native import reference
-from assay.native.onnx.read import import_onnx, judged, read_onnx
+from assay.native.onnx.read import import_onnx, onnx_reference, read_onnx
 from tests.native.test_onnx_import import one, written
 
 FAR = np.array([[0, 10, 50, 100, 110, 150, -20, 3]], np.float32)
@@ -161,7 +161,7 @@ def test_a_bias_that_differs_between_items_is_added_or_refused(tmp_path):
     path = written(tmp_path / "net.onnx", one("Gemm", "w", "b"), (2, 4), weights)
     free = written(tmp_path / "free.onnx", one("Gemm", "w", "b"), ("n", 4), weights)
 
-    imported, expected = import_onnx(path), judged(path, import_onnx(path))
+    imported, expected = import_onnx(path), onnx_reference(path, import_onnx(path))
 
     (output,) = reference.outputs(imported.graph, *expected.inputs)
     np.testing.assert_allclose(output, expected.outputs[0], rtol=1e-5)
@@ -175,7 +175,7 @@ def test_a_file_that_onnx_runtime_cannot_run_is_refused_with_its_reason(tmp_path
     path = written(tmp_path / "net.onnx", nodes, ("n", 4), opset=28)
 
     with pytest.raises(UsageError, match=r"ONNX Runtime cannot run .*net\.onnx: "):
-        judged(path, import_onnx(path))
+        onnx_reference(path, import_onnx(path))
 
 
 @pytest.mark.real("onnx", "onnxruntime")

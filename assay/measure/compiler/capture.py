@@ -27,7 +27,7 @@ from assay.native import capture, files
 from assay.native import expected as answers
 from assay.native.expected import ReferenceOutputs
 from assay.native.graph import Graph
-from assay.native.onnx.read import import_onnx, judged
+from assay.native.onnx.read import import_onnx, onnx_reference
 
 TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 
@@ -75,7 +75,7 @@ def capture_model(
                 hint="Leave them out.",
             )
         imported = import_onnx(model)
-        return CapturedModel(imported.graph, judged(model, imported))
+        return CapturedModel(imported.graph, onnx_reference(model, imported))
     if isinstance(model, str):
         return capture_by_name(model, weights, params)
     if weights or params:

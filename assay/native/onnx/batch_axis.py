@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import FIRST, BatchPlace, Importing, refused
+from assay.native.onnx.read import FIRST, BatchPlace, Importing, refusal
 
 # Operators whose axes are told by the attribute `axis` or `axes`, or by no number at all.
 _BY_AXIS = {"Softmax", "LogSoftmax", "LayerNormalization", "Concat", "Split", "Gather"}
@@ -39,9 +39,9 @@ def batch_first(model: Importing, node: OnnxOp) -> tuple[OnnxOp, BatchPlace]:
     if not others and place == FIRST and node.kind != "Unsqueeze":
         return node, FIRST
     if node.kind not in _KNOWN:
-        raise refused(node, "the batch of its input is not the first axis by itself")
+        raise refusal(node, "the batch of its input is not the first axis by itself")
     if others or not _alike(model, computed, place):
-        raise refused(node, "its inputs have their batches in different places")
+        raise refusal(node, "its inputs have their batches in different places")
     return _elsewhere(model, node, place)
 
 
@@ -72,7 +72,7 @@ def _alike(model: Importing, names: Sequence[str], place: BatchPlace) -> bool:
 def _further(node: OnnxOp, place: BatchPlace, axis: int) -> int:
     """Counted with the batch as the first axis."""
     if axis == place.axis:
-        raise refused(node, f"axis {axis} is the batch")
+        raise refusal(node, f"axis {axis} is the batch")
     return axis + 1 if place.joined or axis < place.axis else axis
 
 
@@ -91,7 +91,7 @@ def _along_axis(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[Onnx
     old = "Softmax" in node.kind and node.opset < 13
     axis = node.attributes.get("axis", 1 if old else _USUAL_AXIS.get(node.kind, -1)) % rank
     if (old or node.kind == "LayerNormalization") and place.axis > axis:
-        raise refused(node, f"the batch is among the axes from {axis} on")
+        raise refusal(node, f"the batch is among the axes from {axis} on")
     changed = _replace_attributes(node, axis=_further(node, place, axis))
     if node.kind == "Concat":
         return _with_known(model, changed, place), place
@@ -107,7 +107,7 @@ def _along_axes(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[Onnx
         model.known.get(inputs[which]) if which < len(inputs) else node.attributes.get("axes")
     )
     if axes_value is None:
-        raise refused(node, "its axes are not known, and the batch may be one of them")
+        raise refusal(node, "its axes are not known, and the batch may be one of them")
     rank = _rank(model, inputs[0], place)
     new = place
     if node.kind == "Unsqueeze":
@@ -138,7 +138,7 @@ def _refuse_products_of_batches(model: Importing, node: OnnxOp, place: BatchPlac
     value = first if first in model.values else second
     rows = second in model.known and model.known[second].ndim == 2
     if place.axis >= _rank(model, value, place) - (1 if rows else 2):
-        raise refused(node, f"axis {place.axis} of its matrices is the batch")
+        raise refusal(node, f"axis {place.axis} of its matrices is the batch")
 
 
 def _with_known(model: Importing, node: OnnxOp, place: BatchPlace) -> OnnxOp:
@@ -152,7 +152,7 @@ def _with_known(model: Importing, node: OnnxOp, place: BatchPlace) -> OnnxOp:
         if constant is None or matrix or constant.size == 1:
             continue
         if constant.ndim > rank:
-            raise refused(node, f"numbers of {constant.shape} for {rank} axes")
+            raise refusal(node, f"numbers of {constant.shape} for {rank} axes")
         inputs[at] = f"{name}\0{node.outputs[0]}"  # a name that no file has
         wide = constant.reshape((1,) * (rank - constant.ndim) + constant.shape)
         model.known[inputs[at]] = _known_first(model, node, place, value, wide)
@@ -170,7 +170,7 @@ def _known_first(
         return constant
     rows = model.shape(model.values[value])[place.axis]
     if count != model.batch * rows:
-        raise refused(
+        raise refusal(
             node, f"numbers of {constant.shape} for what joins the batch with {rows} others"
         )
     sizes = (*constant.shape[: place.axis], -1, rows, *constant.shape[place.axis + 1 :])

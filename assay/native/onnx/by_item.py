@@ -8,7 +8,7 @@ import msgspec
 
 from assay.native import ops
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 from assay.native.onnx.rows import slice_value
 
 # Operators whose first axis is a batch by definition.
@@ -21,7 +21,7 @@ def by_item(model: Importing, node: OnnxOp, handler: Callable[[Importing, OnnxOp
     value = model.values[node.inputs[0]]
     shape = model.shape(value)
     if len(shape) < 2:
-        raise refused(node, f"its input is of shape {shape}, without a batch and channels")
+        raise refusal(node, f"its input is of shape {shape}, without a batch and channels")
     results = []
     model.batched = True
     try:

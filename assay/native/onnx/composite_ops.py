@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.native import ops
 from assay.native.onnx.model import OnnxOp, check_size
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 
 Handler = Callable[[Importing, OnnxOp], str]
 
@@ -18,12 +18,12 @@ Handler = Callable[[Importing, OnnxOp], str]
 def binary(model: Importing, node: OnnxOp, kind: Any, first: str, second: str | float) -> str:
     """Of two values of the graph, or of a value and a number."""
     if not isinstance(second, str):
-        second = model.fixed(node, second, len(model.shape(first)))
+        second = model.as_constant(node, second, len(model.shape(first)))
     return model.add(node, ops.BinaryOp(kind), first, second)
 
 
 def not_(model: Importing, node: OnnxOp, truth: str) -> str:
-    ones = model.fixed(node, 1.0, len(model.shape(truth)))
+    ones = model.as_constant(node, 1.0, len(model.shape(truth)))
     return model.add(node, ops.BinaryOp("subtract"), ones, truth)
 
 
@@ -46,7 +46,7 @@ def _celu(model: Importing, node: OnnxOp) -> str:
     """max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))"""
     alpha, value = float(node.attributes.get("alpha", 1.0)), model.values[node.inputs[0]]
     if alpha <= 0:
-        raise refused(node, f"its alpha is {alpha:g}; supported: more than 0")
+        raise refusal(node, f"its alpha is {alpha:g}; supported: more than 0")
     below = binary(model, node, "minimum", value, 0.0)
     below = binary(model, node, "divide", below, alpha)
     below = _unary(model, node, "elu", below, alpha=alpha)
@@ -55,7 +55,7 @@ def _celu(model: Importing, node: OnnxOp) -> str:
 
 def _thresholded_relu(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
-    limit = model.fixed(node, node.attributes.get("alpha", 1.0), len(model.shape(value)))
+    limit = model.as_constant(node, node.attributes.get("alpha", 1.0), len(model.shape(value)))
     above = model.add(node, ops.BinaryOp("less"), limit, value)
     return binary(model, node, "add", binary(model, node, "where", value, above), 0.0)
 
@@ -65,8 +65,8 @@ def _shrink(model: Importing, node: OnnxOp) -> str:
     value, bias = model.values[node.inputs[0]], float(node.attributes.get("bias", 0.0))
     limit = float(node.attributes.get("lambd", 0.5))
     if limit < 0:
-        raise refused(node, f"its lambd is {limit:g}; supported: 0 or more")
-    high = model.fixed(node, limit, len(model.shape(value)))
+        raise refusal(node, f"its lambd is {limit:g}; supported: 0 or more")
+    high = model.as_constant(node, limit, len(model.shape(value)))
     above = model.add(node, ops.BinaryOp("less"), high, value)
     below = binary(model, node, "less", value, -limit)
     less = binary(model, node, "where", binary(model, node, "subtract", value, bias), above)
@@ -102,7 +102,7 @@ def _xor(model: Importing, node: OnnxOp) -> str:
 def _mod(model: Importing, node: OnnxOp) -> str:
     """Of floats with the sign of the first, as C's fmod."""
     if not node.attributes.get("fmod", 0):
-        raise refused(node, "its operands are computed; supported: fmod=1")
+        raise refusal(node, "its operands are computed; supported: fmod=1")
     return binary(model, node, "remainder", *model.pair(node, node.inputs))
 
 
@@ -110,11 +110,11 @@ def _trilu(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     shape = model.shape(value)
     if len(shape) < 2:
-        raise refused(node, f"its items are of shape {shape}, not matrices")
+        raise refusal(node, f"its items are of shape {shape}, not matrices")
     offset = int(model.weight(node, 1).item()) if len(node.inputs) > 1 and node.inputs[1] else 0
     cut = np.triu if node.attributes.get("upper", 1) else np.tril
     stays = cut(np.ones(shape[-2:], bool), offset)
-    mask = model.fixed(node, np.where(stays, np.float32(np.nan), 0), len(shape))
+    mask = model.as_constant(node, np.where(stays, np.float32(np.nan), 0), len(shape))
     return model.add(node, ops.BinaryOp("mask"), value, mask)
 
 
@@ -123,15 +123,15 @@ def _tile(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     shape, times = model.shape(value), [int(n) for n in model.weight(node, 1)]
     if model.batched and times.pop(0) != 1:
-        raise refused(node, "it repeats the batch")
+        raise refusal(node, "it repeats the batch")
     if len(times) != len(shape) or min(times) < 1:
-        raise refused(node, f"it repeats {shape} by {tuple(times)}")
+        raise refusal(node, f"it repeats {shape} by {tuple(times)}")
     if set(times) == {1}:
         return value
     apart = [size for each in shape for size in (1, each)]
     wide = [size for each in times for size in (each, 1)]
     value = model.add(node, ops.ReshapeOp(tuple(apart)), value)
-    ones = model.fixed(node, np.ones(check_size(wide), np.float32), len(wide))
+    ones = model.as_constant(node, np.ones(check_size(wide), np.float32), len(wide))
     value = model.add(node, ops.BinaryOp("multiply"), value, ones)
     return model.add(
         node, ops.ReshapeOp(tuple(a * b for a, b in zip(shape, times, strict=True))), value
@@ -176,7 +176,7 @@ def _clip(model: Importing, node: OnnxOp) -> str:
         return model.add(node, ops.ActivationOp("clip", low, high), value)
     for kind, bound in (("maximum", low), ("minimum", high)):
         if not math.isinf(bound):
-            number = model.fixed(node, bound, len(model.shape(value)))
+            number = model.as_constant(node, bound, len(model.shape(value)))
             value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
     return value
 
@@ -190,7 +190,7 @@ def _clip_by_values(model: Importing, node: OnnxOp) -> str:
     for kind, bound in zip(("maximum", "minimum"), node.inputs[1:3], strict=False):
         shape = model.shape(model.values[bound]) if bound in model.values else ()
         if shape or (bound in model.values and model.batched):
-            raise refused(node, f"its bound '{bound}' is of shape {shape}, no scalar")
+            raise refusal(node, f"its bound '{bound}' is of shape {shape}, no scalar")
         if bound:
             _, second = model.pair(node, (name, bound))
             value = model.add(node, ops.BinaryOp(kind), value, second)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from assay.native.graph import Array
 from assay.native.onnx.constant_folding import has_batch
 from assay.native.onnx.integers import operand
 from assay.native.onnx.model import DTYPES, OnnxModel, OnnxOp
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 
 
 def evaluate(
@@ -22,11 +22,11 @@ def evaluate(
     for name in names:
         values, integers = model.known[name], operand(model, name)
         if has_batch(values):
-            raise refused(node, f"its input '{name}' is computed from the size of the batch")
+            raise refusal(node, f"its input '{name}' is computed from the size of the batch")
         if not (integers.exact if integers else values.dtype == np.float32):
-            raise refused(node, f"its known input '{name}' of {values.dtype} exceeds float32")
+            raise refusal(node, f"its known input '{name}' of {values.dtype} exceeds float32")
     if not names or 0 in model.known[names[0]].shape:
-        raise refused(node, "it is not supported without computed inputs")
+        raise refusal(node, "it is not supported without computed inputs")
     empty = OnnxModel(name="", opset=node.opset, nodes=(), weights={}, inputs=(), outputs=())
     inner = Importing(empty, {}, batched=False)
     inner.used = model.used

@@ -16,7 +16,7 @@ from assay.native.agreement import model_agreement
 from assay.native.build import ModelFiles, default_cache
 from assay.native.compile import compile_graph
 from assay.native.graph import Shape
-from assay.native.onnx.read import import_onnx, judged
+from assay.native.onnx.read import import_onnx, onnx_reference
 from assay.native.toolchain import Kernels, toolchain
 
 
@@ -40,7 +40,7 @@ def check_file(path: str, shapes: Mapping[str, Shape], kernels: Kernels) -> File
     """Compare the program, which is built if need be, with ONNX Runtime's outputs."""
     try:
         imported = import_onnx(path, shapes)
-        expected = judged(path, imported)
+        expected = onnx_reference(path, imported)
         model = compile_graph(imported.graph, toolchain(kernels))
         outputs = model.outputs(expected.inputs).values()
         difference = max(

@@ -17,7 +17,7 @@ def _positions(model: Importing, node: OnnxOp, axis: int, size: int, rank: int) 
     """0, 1, 2, … along an axis."""
     shape = [1] * rank
     shape[axis] = size
-    return model.fixed(node, np.arange(*check_size((size,))).reshape(shape), rank)
+    return model.as_constant(node, np.arange(*check_size((size,))).reshape(shape), rank)
 
 
 def _extreme(model: Importing, node: OnnxOp, value: str, axis: int, largest: bool) -> str:
@@ -28,7 +28,7 @@ def _extreme(model: Importing, node: OnnxOp, value: str, axis: int, largest: boo
     others = model.add(node, ops.BinaryOp("less"), *pair)  # none beside a NaN
     positions = _positions(model, node, axis, shape[axis], len(shape))
     last = node.attributes.get("select_last_index", 0)
-    outside = model.fixed(node, -1 if last else shape[axis], len(shape))
+    outside = model.as_constant(node, -1 if last else shape[axis], len(shape))
     candidates = select(model, node, others, outside, positions)
     return model.add(node, ops.ReduceOp("max" if last else "min", (axis,)), candidates)
 
@@ -72,7 +72,7 @@ def _one_hot(model: Importing, node: OnnxOp) -> str:
     hits = binary(model, node, "equal", value, positions)
     from_end = binary(model, node, "subtract", positions, float(depth))
     hits = binary(model, node, "add", hits, binary(model, node, "equal", value, from_end))
-    numbers = (model.fixed(node, number, rank) for number in (on, off))
+    numbers = (model.as_constant(node, number, rank) for number in (on, off))
     return select(model, node, hits, *numbers)
 
 

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from assay.native.onnx.model import DTYPES, OnnxOp, type_name
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 
 EXACT = 2**24
 BOOL, FLOAT, INT64 = 9, 1, 7  # of TensorProto.DataType
@@ -53,7 +53,7 @@ def note_integers(model: Importing, node: OnnxOp) -> None:
     elif node.kind in _BOUNDS:
         result = _bounds(node, operands, model)
     else:
-        raise refused(node, "it computes with integers, which this operator does not do here")
+        raise refusal(node, "it computes with integers, which this operator does not do here")
     if result:
         model.integers |= dict.fromkeys(node.outputs, result)
 
@@ -89,11 +89,11 @@ Operands = Sequence[Integers | None]
 def _truth(model: Importing, node: OnnxOp, operands: Operands) -> Integers:
     """Of a comparison: rounding keeps the order, so one side may be rounded."""
     if all(operand and not operand.exact for operand in operands):
-        raise refused(node, f"both sides are integers that may exceed {EXACT}")
+        raise refusal(node, f"both sides are integers that may exceed {EXACT}")
     return Integers(BOOL, 0, 1)
 
 
-def _moved(model: Importing, node: OnnxOp, operands: Operands) -> Integers | None:
+def _first_operand(model: Importing, node: OnnxOp, operands: Operands) -> Integers | None:
     return operands[0]
 
 
@@ -101,7 +101,7 @@ def _position(model: Importing, node: OnnxOp, operands: Operands) -> Integers:
     """Rounding may make two integers equal."""
     operand = operands[0]
     if operand and not operand.exact:
-        raise refused(node, f"its integers may exceed {EXACT}, up to which float32 is exact")
+        raise refusal(node, f"its integers may exceed {EXACT}, up to which float32 is exact")
     return Integers(INT64, 0, max(model.shape(model.values[node.inputs[0]]), default=1))
 
 
@@ -113,14 +113,14 @@ def _cast(model: Importing, node: OnnxOp, operands: Operands) -> Integers | None
     target = integers_of(to) if to in DTYPES else None
     if target is None or (operand is None and to != BOOL):
         source = type_name(operand.type) if operand else "float32"
-        raise refused(node, f"it casts computed {source} to {type_name(to)}")
+        raise refusal(node, f"it casts computed {source} to {type_name(to)}")
     if to == BOOL:
         return target
     assert operand
     if not (target.low <= operand.low and operand.high <= target.high) and operand.exact:
-        raise refused(node, f"its integers may exceed {type_name(to)}")
+        raise refusal(node, f"its integers may exceed {type_name(to)}")
     if not operand.exact and not _at_least(target, operand):
-        raise refused(node, f"its integers may exceed {type_name(to)}")
+        raise refusal(node, f"its integers may exceed {type_name(to)}")
     return Integers(to, operand.low, operand.high)
 
 
@@ -169,7 +169,7 @@ _MOVES = "Reshape Transpose Squeeze Unsqueeze Slice Split Expand Identity Flatte
 _MOVES += "GatherElements Dropout Tile DepthToSpace SpaceToDepth Trilu"
 _COMPARISONS = "Equal Less LessOrEqual Greater GreaterOrEqual IsNaN IsInf"
 _RESULTS: dict[str, Callable[[Importing, OnnxOp, Operands], Integers | None]] = {
-    **dict.fromkeys(_MOVES.split(), _moved),
+    **dict.fromkeys(_MOVES.split(), _first_operand),
     **dict.fromkeys(_COMPARISONS.split(), _truth),
     **dict.fromkeys(("Concat", "Where"), _union),
     **dict.fromkeys(("ArgMax", "ArgMin"), _position),
@@ -185,7 +185,7 @@ def _bounds(node: OnnxOp, operands: Operands, model: Importing) -> Integers:
         count = int(np.prod(model.shape(model.values[node.inputs[0]])))
         rest = [Integers(first.type, 0, count)] if node.kind in _SUMS else []
     if not all(each.exact for each in (first, *rest)):
-        raise refused(node, f"its integers may exceed {EXACT}, up to which float32 is exact")
+        raise refusal(node, f"its integers may exceed {EXACT}, up to which float32 is exact")
     bounds = (first.low, first.high)
     for each in rest or [first]:
         bounds = _BOUNDS[node.kind](bounds, (each.low, each.high))
@@ -193,5 +193,5 @@ def _bounds(node: OnnxOp, operands: Operands, model: Importing) -> Integers:
     result = Integers(first.type, *bounds)
     if not result.exact or not _at_least(limits, result):
         what = f"{EXACT}" if not result.exact else type_name(first.type)
-        raise refused(node, f"its integers may exceed {what}")
+        raise refusal(node, f"its integers may exceed {what}")
     return result

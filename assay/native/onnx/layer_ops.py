@@ -11,7 +11,7 @@ import numpy as np
 from assay.native import ops
 from assay.native.graph import Array, Shape
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 
 
 def _weight(model: Importing, node: OnnxOp, which: int) -> Array | None:
@@ -32,7 +32,7 @@ def _as_image(model: Importing, node: OnnxOp) -> str:
     if len(shape) == 2:
         return model.add(node, ops.ReshapeOp((shape[0], 1, shape[1])), value)
     if len(shape) != 3:
-        raise refused(node, f"its input is of shape {shape}, and images have two axes of pixels")
+        raise refusal(node, f"its input is of shape {shape}, and images have two axes of pixels")
     return value
 
 
@@ -88,9 +88,9 @@ def _conv(model: Importing, node: OnnxOp) -> str:
 def _conv_transpose(model: Importing, node: OnnxOp) -> str:
     weight, bias = _weight(model, node, 1), _weight(model, node, 2)
     if weight is None or weight.ndim != 4 or "output_shape" in node.attributes:
-        raise refused(node, "only those over images, padded by numbers, can")
+        raise refusal(node, "only those over images, padded by numbers, can")
     if node.attributes.get("auto_pad", "NOTSET") != "NOTSET":
-        raise refused(node, f"its auto_pad is {node.attributes['auto_pad']}")
+        raise refusal(node, f"its auto_pad is {node.attributes['auto_pad']}")
     top, left, bottom, right = node.attributes.get("pads", (0, 0, 0, 0))
     more = _two(node.attributes.get("output_padding"), 0)
     op = ops.ConvTransposeOp(
@@ -110,13 +110,13 @@ def _pool(kind: Any) -> Callable[[Importing, OnnxOp], str]:
         window = _two(node.attributes["kernel_shape"], 1)
         strides = _two(node.attributes.get("strides"), 1)
         if _two(node.attributes.get("dilations"), 1) != (1, 1):
-            raise refused(node, "its window has gaps")
+            raise refusal(node, "its window has gaps")
         pads = _pads(node, model.shape(value), window, strides)
         if node.attributes.get("ceil_mode", 0):
             pads = _up(node, model.shape(value), window, strides, pads)
         if kind == "average" and any(pads) and node.attributes.get("count_include_pad", 0):
             if node.attributes.get("ceil_mode", 0):
-                raise refused(node, "it counts padding, and rounds up")
+                raise refusal(node, "it counts padding, and rounds up")
             value = model.add(node, ops.PadOp(pads), value)
             pads = (0, 0, 0, 0)
         pooled = model.add(node, ops.PoolOp(kind, window, strides, pads), value)
@@ -158,12 +158,12 @@ def _gemm(model: Importing, node: OnnxOp) -> str:
     weight, bias = _weight(model, node, 1), _weight(model, node, 2)
     assert weight is not None
     if node.attributes.get("transA", 0):
-        raise refused(node, "its first matrix, the batch, is transposed")
+        raise refusal(node, "its first matrix, the batch, is transposed")
     weight = weight if node.attributes.get("transB", 0) else weight.T
     weight = weight * np.float32(node.attributes.get("alpha", 1.0))
     if bias is not None:
         if bias.ndim > 1 and len(bias) > 1 and (bias != bias[:1]).any():
-            raise refused(node, f"its bias of {bias.shape} differs between items")
+            raise refusal(node, f"its bias of {bias.shape} differs between items")
         bias = bias[0] if bias.ndim > 1 else bias
         bias = np.broadcast_to(bias * np.float32(node.attributes.get("beta", 1.0)), len(weight))
     op = ops.DenseOp(_held(model, node, "weight", weight), _held(model, node, "bias", bias))
@@ -187,7 +187,7 @@ def _gemm_of_matrices(model: Importing, node: OnnxOp) -> str:
 def _scale(model: Importing, node: OnnxOp, value: str, factor: float) -> str:
     if factor == 1:
         return value
-    number = model.fixed(node, factor, len(model.shape(value)))
+    number = model.as_constant(node, factor, len(model.shape(value)))
     return model.add(node, ops.BinaryOp("multiply"), value, number)
 
 
@@ -227,7 +227,7 @@ def _without_axis(model: Importing, node: OnnxOp, value: str, axis: int) -> str:
 
 def _batch_norm(model: Importing, node: OnnxOp) -> str:
     if node.opset < 7 and not node.attributes.get("is_test", 0):
-        raise refused(node, "it is in training mode; supported: is_test=1")
+        raise refusal(node, "it is in training mode; supported: is_test=1")
     parts = [_weight(model, node, which) for which in range(1, 5)]
     gamma, beta, mean, variance = (
         _held(model, node, part, weight)
@@ -265,7 +265,7 @@ def _note_moments(
     centered = model.add(node, ops.BinaryOp("subtract"), value, mean)
     square = model.add(node, ops.ActivationOp("square"), centered)
     variance = model.add(node, ops.ReduceOp("mean", axes), square)
-    wide = model.add(node, ops.BinaryOp("add"), variance, model.fixed(node, epsilon, rank))
+    wide = model.add(node, ops.BinaryOp("add"), variance, model.as_constant(node, epsilon, rank))
     root = model.add(node, ops.ActivationOp("sqrt"), wide)
     moments = (mean, model.add(node, ops.ActivationOp("reciprocal"), root))
     model.values |= zip(node.outputs[1:], moments, strict=False)
@@ -280,7 +280,7 @@ def _instance_norm(model: Importing, node: OnnxOp) -> str:
     for kind, which in (("multiply", 1), ("add", 2)):
         weight = _weight(model, node, which)
         assert weight is not None
-        wide = model.fixed(node, weight.reshape(-1, *(1,) * (rank - 1)), rank)
+        wide = model.as_constant(node, weight.reshape(-1, *(1,) * (rank - 1)), rank)
         value = model.add(node, ops.BinaryOp(kind), value, wide)  # type: ignore[arg-type]
     return value
 
@@ -298,7 +298,7 @@ def _group_norm(model: Importing, node: OnnxOp) -> str:
         weight = _weight(model, node, which)
         assert weight is not None
         each = np.repeat(weight, shape[0] // weight.size).reshape(-1, *(1,) * (len(shape) - 1))
-        wide = model.fixed(node, each, len(shape))
+        wide = model.as_constant(node, each, len(shape))
         value = model.add(node, ops.BinaryOp(kind), value, wide)  # type: ignore[arg-type]
     return value
 
@@ -319,7 +319,7 @@ def _flatten(model: Importing, node: OnnxOp) -> str:
         axis = axis + len(shape) if axis < 0 else axis
         return model.item(node, value, (math.prod(shape[:axis]), math.prod(shape[axis:])))
     if axis not in (1, -len(shape)):
-        raise refused(node, "it joins the batch with other axes")
+        raise refusal(node, "it joins the batch with other axes")
     return model.add(node, ops.ReshapeOp((math.prod(shape),)), value)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from assay.native import ops
 from assay.native.onnx.integers import BOOL
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 
 Handler = Callable[[Importing, OnnxOp], str]
 
@@ -26,7 +26,7 @@ def _cast(model: Importing, node: OnnxOp) -> str:
 
 
 def _constant(model: Importing, node: OnnxOp, number: float) -> str:
-    return model.fixed(node, number, len(model.shape(model.values[node.inputs[0]])))
+    return model.as_constant(node, number, len(model.shape(model.values[node.inputs[0]])))
 
 
 def _compare(kind: Any, model: Importing, node: OnnxOp, first: str, second: str) -> str:
@@ -61,7 +61,7 @@ def _running_sum(model: Importing, node: OnnxOp) -> str:
     shape = model.shape(model.values[name])
     axis = model.item_axis(node, int(model.weight(node, 1).item()), len(shape))
     if name not in model.integers or axis != len(shape) - 1:
-        raise refused(node, "only integers can be added up, along the last axis")
+        raise refusal(node, "only integers can be added up, along the last axis")
     exclusive = int(node.attributes.get("exclusive", 0))
     reverse = node.attributes.get("reverse", 0)
     cut, offset = (np.triu, exclusive) if reverse else (np.tril, -exclusive)
@@ -74,12 +74,12 @@ def _gather_elements(model: Importing, node: OnnxOp) -> str:
     """Numbers of a known row, which is the same for every item, by their positions."""
     table, positions = node.inputs
     if table not in model.known or positions not in model.values:
-        raise refused(node, "only numbers of a known row can be looked up")
+        raise refusal(node, "only numbers of a known row can be looked up")
     values, shape = model.known[table], model.shape(model.values[positions])
     last = node.attributes.get("axis", 0) in (-1, values.ndim - 1)
     rows = values.reshape(-1, values.shape[-1])
     if not last or len(shape) != 1 or values.ndim != 2 or (rows != rows[:1]).any():
-        raise refused(node, f"a table of {values.shape} by positions of {shape}")
+        raise refusal(node, f"a table of {values.shape} by positions of {shape}")
     weight = model.building.constant(f"{node.outputs[0]}/row", rows[0][:, None])
     op = ops.EmbeddingOp(weight, checked=True)
     return model.add(node, ops.ReshapeOp(shape), model.add(node, op, model.values[positions]))

@@ -18,7 +18,7 @@ from assay.native.onnx.constant_folding import fold
 from assay.native.onnx.evaluation import evaluate
 from assay.native.onnx.integers import BOOL, Integers, note_integers, type_of
 from assay.native.onnx.model import OnnxOp, check_size
-from assay.native.onnx.read import FIRST, Importing, refused
+from assay.native.onnx.read import FIRST, Importing, refusal
 from assay.native.onnx.reshape import file_shape, in_order
 from assay.native.onnx.table import OPERATORS, unsupported
 
@@ -28,18 +28,18 @@ Handler = Callable[[Importing, OnnxOp], str]
 
 def add_operator(model: Importing, node: OnnxOp) -> None:
     if node.domain not in ("", "ai.onnx"):
-        raise refused(node, f"it is of the domain {node.domain}")
+        raise refusal(node, f"it is of the domain {node.domain}")
     if reason := unsupported(node.kind, node.opset, node.attributes, OPERATORS):
-        raise refused(node, reason)
+        raise refusal(node, reason)
     for name in node.inputs:
         if name and name not in model.values and name not in model.known:
-            raise refused(node, f"its input '{name}' is not computed before it")
+            raise refusal(node, f"its input '{name}' is not computed before it")
     try:
         _add(model, _cast_of(model, node) if node.kind == "CastLike" else node)
     except KeyError as error:
-        raise refused(node, _missing(node, str(error.args[0]))) from None
+        raise refusal(node, _missing(node, str(error.args[0]))) from None
     except _MISFITS as error:  # of attributes and known inputs that do not fit each other
-        raise refused(node, f"its inputs do not fit ({' '.join(str(error).split())})") from None
+        raise refusal(node, f"its inputs do not fit ({' '.join(str(error).split())})") from None
 
 
 def _missing(node: OnnxOp, name: str) -> str:
@@ -67,13 +67,13 @@ def _add(model: Importing, node: OnnxOp) -> None:
     elif node.kind == "Split" or node.kind in HANDLERS:
         _compute(model, node)
     else:
-        raise refused(node, "its input is computed, and it is only supported for known values")
+        raise refusal(node, "its input is computed, and it is only supported for known values")
 
 
 def _compute(model: Importing, node: OnnxOp) -> None:
     for name in node.outputs[1:]:
         if node.kind not in ("Split", *FURTHER) and name in model.used:
-            raise refused(node, f"its further output '{name}' is not computed")
+            raise refusal(node, f"its further output '{name}' is not computed")
     note_integers(model, node)
     if model.batched:
         node = in_order(model, node)
@@ -95,7 +95,7 @@ def _shape(model: Importing, node: OnnxOp) -> None:
     sizes = file_shape(model, node.inputs[0])
     if node.kind == "Size":
         if model.batched:
-            raise refused(node, "it counts the batch")
+            raise refusal(node, "it counts the batch")
         model.known[node.outputs[0]] = np.array(math.prod(sizes), np.int64)
         return
     part = sizes[node.attributes.get("start", 0) : node.attributes.get("end", len(sizes))]
@@ -117,15 +117,15 @@ def _same(model: Importing, node: OnnxOp) -> str:
 def _dropout(model: Importing, node: OnnxOp) -> str:
     """Inference returns the input: before opset 7 by an attribute, from opset 12 on by an input."""
     if node.opset < 7 and not node.attributes.get("is_test", 0):
-        raise refused(node, "it is in training mode; supported: is_test=1")
+        raise refusal(node, "it is in training mode; supported: is_test=1")
     if len(node.inputs) > 2 and node.inputs[2] and np.any(model.weight(node, 2)):
-        raise refused(node, "it is in training mode; supported: training_mode=false")
+        raise refusal(node, "it is in training mode; supported: training_mode=false")
     value = _same(model, node)
     if mask := next(iter(node.outputs[1:]), ""):  # of what stays: all
         if node.opset < 12 and mask in model.used:
-            raise refused(node, f"opset {node.opset} does not define its mask '{mask}'")
+            raise refusal(node, f"opset {node.opset} does not define its mask '{mask}'")
         rank = len(model.shape(value))
-        model.values[mask] = model.fixed(
+        model.values[mask] = model.as_constant(
             node, np.ones(check_size(model.shape(value)), np.float32), rank
         )
         model.integers[mask] = Integers(BOOL, 0, 1)
@@ -153,7 +153,7 @@ def _selu(model: Importing, node: OnnxOp) -> str:
     if abs(alpha - _SELU_ALPHA) < 1e-6 and abs(gamma - _SELU_GAMMA) < 1e-6:
         return _unary("selu")(model, node)
     value = _unary("elu", alpha=alpha)(model, node)
-    scale = model.fixed(node, gamma, len(model.shape(value)))
+    scale = model.as_constant(node, gamma, len(model.shape(value)))
     return model.add(node, ops.BinaryOp("multiply"), value, scale)
 
 
@@ -170,7 +170,7 @@ def _hard_sigmoid(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     rank = len(model.shape(value))
     for kind, name, usual in (("multiply", "alpha", 0.2), ("add", "beta", 0.5)):
-        number = model.fixed(node, node.attributes.get(name, usual), rank)
+        number = model.as_constant(node, node.attributes.get(name, usual), rank)
         value = model.add(node, ops.BinaryOp(kind), value, number)  # type: ignore[arg-type]
     return model.add(node, ops.ActivationOp("clip", 0.0, 1.0), value)
 
@@ -179,15 +179,15 @@ def _prelu(model: Importing, node: OnnxOp) -> str:
     """What is above 0, and a share of what is below."""
     value = model.values[node.inputs[0]]
     if node.inputs[1] not in model.known:
-        raise refused(node, "its slopes are computed")
+        raise refusal(node, "its slopes are computed")
     rank = len(model.shape(value))
-    zero = model.fixed(node, 0.0, rank)
+    zero = model.as_constant(node, 0.0, rank)
     slopes = model.known[node.inputs[1]]
     if not np.isfinite(slopes).all():
-        raise refused(node, "its slopes are infinite or NaN")
+        raise refusal(node, "its slopes are infinite or NaN")
     if node.opset < 7 and slopes.size > 1:  # of channels
         slopes = slopes.reshape(-1, *(1,) * (rank - 2 + model.batched))
-    slope = model.fixed(node, slopes, rank)
+    slope = model.as_constant(node, slopes, rank)
     above = model.add(node, ops.ActivationOp("relu"), value)
     below = model.add(node, ops.BinaryOp("minimum"), value, zero)
     below = model.add(node, ops.BinaryOp("multiply"), below, slope)
@@ -215,7 +215,7 @@ def _binary(kind: Any) -> Handler:
 
 def _mean_of(model: Importing, node: OnnxOp) -> str:
     total = _binary("add")(model, node)
-    share = model.fixed(node, 1 / len(node.inputs), len(model.shape(total)))
+    share = model.as_constant(node, 1 / len(node.inputs), len(model.shape(total)))
     return model.add(node, ops.BinaryOp("multiply"), total, share)
 
 
@@ -241,7 +241,9 @@ def _where(model: Importing, node: OnnxOp) -> str:
     open_ = np.asarray(model.known[condition], bool) == (both[1] in known)
     if (np.isnan(numbers) & ~open_).any():
         return composite_ops.where(model, node)
-    mask = model.fixed(node, np.where(open_, np.float32(np.nan), numbers), len(model.shape(value)))
+    mask = model.as_constant(
+        node, np.where(open_, np.float32(np.nan), numbers), len(model.shape(value))
+    )
     return model.add(node, ops.BinaryOp("mask"), value, mask)
 
 
@@ -281,7 +283,7 @@ def _reduced_axes(model: Importing, node: OnnxOp, rank: int) -> tuple[int, ...]:
     if not numbers and node.attributes.get("noop_with_empty_axes", 0):
         return ()
     if not numbers and model.batched:
-        raise refused(node, "it is over all axes, the batch among them")
+        raise refusal(node, "it is over all axes, the batch among them")
     if not numbers:
         return tuple(range(rank))
     return model.item_axes(node, numbers, rank)

@@ -144,7 +144,7 @@ class Importing:
             try:
                 add_operator(self, node)
             except ShapeError as error:
-                raise refused(node, str(error)) from None
+                raise refusal(node, str(error)) from None
         outputs = [self._output(value) for value in self.model.outputs]
         return eliminate_dead_code(self.building.graph(self.model.name, outputs))
 
@@ -191,7 +191,7 @@ class Importing:
             node = next(other for other in self.model.nodes if value.name in other.outputs)
             place = self.places[value.name]
             where = "joined with another axis" if place.joined else f"axis {place.axis}"
-            raise refused(node, f"the batch of the output '{value.name}' is {where}")
+            raise refusal(node, f"the batch of the output '{value.name}' is {where}")
         return self.values[value.name]
 
     def _constant_output(self, value: OnnxValue) -> str:
@@ -217,7 +217,7 @@ class Importing:
         """Of an item of `rank` axes, from one that counts the batch."""
         position = axis - self.batched if axis >= 0 else axis + rank
         if not 0 <= position < rank:
-            raise refused(node, f"axis {axis} is the batch, or does not exist")
+            raise refusal(node, f"axis {axis} is the batch, or does not exist")
         return position
 
     def item_axes(self, node: OnnxOp, axes: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -227,27 +227,27 @@ class Importing:
         """An input that has to be known."""
         name = node.inputs[number]
         if name not in self.known:
-            raise refused(node, f"its input '{name}' is computed, not known")
+            raise refusal(node, f"its input '{name}' is computed, not known")
         return self.known[name]
 
     def pair(self, node: OnnxOp, names: Sequence[str]) -> list[str]:
         """Operands of one rank, which may be computed or known."""
         ranks = [len(self.shape(self.values[name])) for name in names if name in self.values]
         if self.batched and len(set(ranks)) > 1:
-            raise refused(node, "its inputs have different numbers of axes")
+            raise refusal(node, "its inputs have different numbers of axes")
         known = [] if self.batched else [self.known[n].ndim for n in names if n in self.known]
         rank = max(ranks + known)
         return [
             self.with_rank(node, self.values[name], rank)
             if name in self.values
-            else self.fixed(node, self.known[name], rank)
+            else self.as_constant(node, self.known[name], rank)
             for name in names
         ]
 
     def item(self, node: OnnxOp, value: str, shape: Shape) -> str:
         """The value in another shape, which has an axis beside the batch."""
         if self.batched and not shape:
-            raise refused(node, "it leaves no axis but the batch")
+            raise refusal(node, "it leaves no axis but the batch")
         return value if self.shape(value) == shape else self.add(node, ReshapeOp(shape), value)
 
     def with_rank(self, node: OnnxOp, value: str, rank: int) -> str:
@@ -256,7 +256,7 @@ class Importing:
         wide = (1,) * (rank - len(shape)) + shape
         return value if wide == shape else self.add(node, ReshapeOp(wide), value)
 
-    def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:
+    def as_constant(self, node: OnnxOp, numbers: Any, rank: int) -> str:
         """Known numbers as a value of so many axes. One of the batch may stand before them: of size
         1, or of the file's own batch, if all its items have the same numbers."""
         values = np.asarray(numbers, np.float32)
@@ -265,12 +265,12 @@ class Importing:
                 values, np.broadcast_to(values[:1], values.shape), equal_nan=True
             )
             if values.ndim > rank + 1 or not same:
-                raise refused(node, f"numbers of {values.shape} for items of {rank} axes")
+                raise refusal(node, f"numbers of {values.shape} for items of {rank} axes")
             values = values[0]
         return self.building.add_constant(f"{node.outputs[0]}/known", values, tuple(range(rank)))
 
 
-def refused(node: OnnxOp, why: str) -> UsageError:
+def refusal(node: OnnxOp, why: str) -> UsageError:
     called = f" '{node.name}'" if node.name else ""
     return UsageError(
         f"The node{called} that gives '{', '.join(node.outputs)}' is a {node.kind} that cannot be "
@@ -283,7 +283,7 @@ def _unfit(what: str) -> UsageError:
     return UsageError(what, hint="Only the batch may be open, and items are float32 or integers.")
 
 
-def judged(path: str | Path, imported: ImportedModel) -> ReferenceOutputs:
+def onnx_reference(path: str | Path, imported: ImportedModel) -> ReferenceOutputs:
     """By the numpy reference where ONNX Runtime is not here: it knows the graph, not the file."""
     if not importlib.util.find_spec("onnxruntime"):
         return expected.sample_reference(imported.graph)

@@ -15,7 +15,7 @@ from assay.native import ops
 from assay.native.graph import Shape
 from assay.native.onnx.constant_folding import BATCH
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import FIRST, BatchPlace, Importing, refused
+from assay.native.onnx.read import FIRST, BatchPlace, Importing, refusal
 
 
 def reshape(model: Importing, node: OnnxOp, target: list[int]) -> str:
@@ -34,7 +34,7 @@ def reshape(model: Importing, node: OnnxOp, target: list[int]) -> str:
     new_shape = (*whole[:before], *((each,) if each > 1 else ()), *shape)
     unchanged = tuple(sizes[:before]) == whole[:before]
     if not unchanged or each < 1 or each * math.prod(shape) != total or not new_shape:
-        raise refused(node, f"it makes {tuple(target)} of a batch of {whole}, not item by item")
+        raise refusal(node, f"it makes {tuple(target)} of a batch of {whole}, not item by item")
     if before or each > 1:
         model.places[node.outputs[0]] = BatchPlace(before, each > 1)
     return model.add(node, ops.ReshapeOp(new_shape), value)

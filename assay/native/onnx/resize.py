@@ -16,7 +16,7 @@ from assay.native import ops
 from assay.native.graph import Array
 from assay.native.onnx.constant_folding import BATCH
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 from assay.native.onnx.rows import take_rows
 
 # Rows on each side that have a share (cubic: Keys, 1981, with ONNX's -0.75).
@@ -81,13 +81,13 @@ def resize(model: Importing, node: OnnxOp) -> str:
     shape = model.shape(value)
     shape = (model.batch or BATCH, *shape) if model.batched else shape
     if any(name and name not in model.known for name in node.inputs[1:]):
-        raise refused(node, "its sizes are computed")
+        raise refusal(node, "its sizes are computed")
     numbers = [model.known.get(name) for name in node.inputs[1:]]
     axes = _axes(node, shape, numbers)
     if isinstance(axes, str):
-        raise refused(node, axes)
+        raise refusal(node, axes)
     if model.batched and axes[0].old != axes[0].new:
-        raise refused(node, "it resizes the batch")
+        raise refusal(node, "it resizes the batch")
     axes = axes[model.batched :]
     if (scale := _repeats(axes)) is not None:
         return model.add(node, ops.UpsampleOp(scale), value)
@@ -103,7 +103,7 @@ def _sum(model: Importing, node: OnnxOp, value: str, number: int, axis: _Axis) -
         rows = take_rows(model, node, value, number, positions.tolist())
         if axis.mode == "nearest":
             return rows
-        wide = model.fixed(node, shares.reshape(-1, *(1,) * (rank - number - 1)), rank)
+        wide = model.as_constant(node, shares.reshape(-1, *(1,) * (rank - number - 1)), rank)
         part = model.add(node, ops.BinaryOp("multiply"), rows, wide)
         total = model.add(node, ops.BinaryOp("add"), total, part) if total else part
     return total

@@ -37,7 +37,7 @@ def take_rows(
     rest = tuple(shape[each] for each in order[1:])
     value = transpose_value(model, node, value, order)
     value = model.add(node, ops.ReshapeOp((shape[axis], math.prod(rest))), value)
-    indices = model.fixed(node, np.array(positions), 1)
+    indices = model.as_constant(node, np.array(positions), 1)
     value = model.add(node, ops.GatherOp(), value, indices)
     value = model.add(node, ops.ReshapeOp((len(positions), *rest)), value)
     return transpose_value(

@@ -10,7 +10,7 @@ import numpy as np
 from assay.native import ops
 from assay.native.onnx.constant_folding import BATCH, slice_of, split_sizes
 from assay.native.onnx.model import OnnxOp, check_size
-from assay.native.onnx.read import Importing, refused
+from assay.native.onnx.read import Importing, refusal
 from assay.native.onnx.reshape import reshape
 from assay.native.onnx.resize import resize
 from assay.native.onnx.rows import slice_value, take_rows, transpose_value
@@ -20,7 +20,7 @@ def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int]
     """Integers that newer files have as an input and older ones as an attribute."""
     if which < len(node.inputs) and node.inputs[which]:
         if node.inputs[which] not in model.known:
-            raise refused(node, f"its {name} are computed from what is only known when it runs")
+            raise refusal(node, f"its {name} are computed from what is only known when it runs")
         return [int(each) for each in np.ravel(model.known[node.inputs[which]])]
     values = node.attributes.get(name)
     return None if values is None else [int(each) for each in values]
@@ -42,9 +42,9 @@ def _expand(model: Importing, node: OnnxOp) -> str:
             return value
     elif len(sizes) > rank:
         if len(sizes) > rank + 1 or sizes[0] not in (1, BATCH, model.batch):
-            raise refused(node, f"it makes {tuple(sizes)} of a batch of {model.shape(value)}")
+            raise refusal(node, f"it makes {tuple(sizes)} of a batch of {model.shape(value)}")
         sizes = sizes[1:]
-    ones = model.fixed(node, np.ones(check_size(sizes), np.float32), rank)
+    ones = model.as_constant(node, np.ones(check_size(sizes), np.float32), rank)
     return model.add(node, ops.BinaryOp("multiply"), value, ones)
 
 
@@ -85,7 +85,7 @@ def _squeeze(model: Importing, node: OnnxOp) -> str:
     shape = model.shape(value)
     numbers = _numbers(model, node, 1, "axes")
     if numbers is None and model.batched:
-        raise refused(node, "its axes are not known, and the batch may be one of them")
+        raise refusal(node, "its axes are not known, and the batch may be one of them")
     if numbers is None:
         axes = tuple(axis for axis, size in enumerate(shape) if size == 1)
     else:
@@ -105,7 +105,9 @@ def _concat(model: Importing, node: OnnxOp) -> str:
     rank = next(len(model.shape(model.values[n])) for n in node.inputs if n in model.values)
     axis = model.item_axis(node, node.attributes["axis"], rank)
     values = [
-        model.values[name] if name in model.values else model.fixed(node, model.known[name], rank)
+        model.values[name]
+        if name in model.values
+        else model.as_constant(node, model.known[name], rank)
         for name in node.inputs
     ]
     return model.add(node, ops.ConcatenateOp(axis), *values)
@@ -139,7 +141,7 @@ def split(model: Importing, node: OnnxOp) -> None:
     axis = model.item_axis(node, node.attributes.get("axis", 0), len(shape))
     sizes = _numbers(model, node, 1, "split") or split_sizes(shape[axis], len(node.outputs))
     if sum(sizes) != shape[axis]:
-        raise refused(node, f"parts of {sizes} do not add up to {shape[axis]}")
+        raise refusal(node, f"parts of {sizes} do not add up to {shape[axis]}")
     start = 0
     for name, size in zip(node.outputs, sizes, strict=True):
         rows = [range(whole) for whole in shape]
@@ -158,7 +160,7 @@ def _gather(model: Importing, node: OnnxOp) -> str:
     at = model.item_axis(node, axis, len(shape))
     positions = model.known[indices].astype(np.int64)
     if ((positions < -shape[at]) | (positions >= shape[at])).any():
-        raise refused(node, f"its indices exceed the {shape[at]} rows of axis {axis}")
+        raise refusal(node, f"its indices exceed the {shape[at]} rows of axis {axis}")
     positions = positions % shape[at]
     value = take_rows(model, node, model.values[table], at, positions.ravel().tolist())
     return model.item(node, value, (*shape[:at], *positions.shape, *shape[at + 1 :]))
@@ -171,7 +173,7 @@ def _gather_by_values(model: Importing, node: OnnxOp, table: str, indices: str, 
     axis = axis % len(shape)
     if model.batched and (not known or axis):
         why = f"of a table of {shape} along axis {axis}" if known else "its rows are computed"
-        raise refused(node, why)
+        raise refusal(node, why)
     order = (axis, *(each for each in range(len(shape)) if each != axis))
     rest = tuple(shape[each] for each in order[1:])
     sizes = model.shape(indices)
@@ -204,7 +206,7 @@ def _pad(model: Importing, node: OnnxOp) -> str:
         for at, axis in enumerate(axes):
             pads[axis], pads[rank + axis] = some[at], some[len(axes) + at]
     if model.batched and (pads[0] or pads[rank]):
-        raise refused(node, f"the padding {tuple(pads)} is not around an item")
+        raise refusal(node, f"the padding {tuple(pads)} is not around an item")
     number = node.attributes.get("value", 0.0)
     if len(node.inputs) > 2 and node.inputs[2]:
         number = model.weight(node, 2).item()
@@ -239,7 +241,9 @@ def _pad_value(
         value = take_rows(model, node, value, axis, cut.tolist())
     sizes = [(*shape[:axis], n, *shape[axis + 1 :]) for n in wide]
     first, last = (
-        [model.fixed(node, np.full(check_size(size), number), len(shape))] if size[axis] else []
+        [model.as_constant(node, np.full(check_size(size), number), len(shape))]
+        if size[axis]
+        else []
         for size in sizes
     )
     return model.add(node, ops.ConcatenateOp(axis), *first, value, *last) if any(wide) else value
