@@ -12,6 +12,7 @@ from assay.core.executor import CaseDir
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Procedure, Samples, Value
 from assay.measure.case import HeatEntry, OpenCase
+from assay.measure.process import Clocks
 from assay.measure.result_builder import Piece, ResultBuilder
 from assay.stats.estimates import running_estimate
 from assay.worker import timing
@@ -82,6 +83,7 @@ class _ProcesslessWorker:
     """The methods of a worker that OpenCase and its schedule call."""
 
     def __init__(self) -> None:
+        self.clocks = Clocks()
         self.requests: list[messages.Request] = []
         self.paused = False  # paused by a schedule of several
         self.peaks: dict[str, float] = {}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from assay.core.clock import Clock
 
@@ -26,3 +30,26 @@ class Budget:
     @property
     def left(self) -> float:
         return max(0.0, self.seconds - self.spent)
+
+
+class OutOfTimeError(Exception):
+    """Raised in the middle of whatever runs, a child process included."""
+
+
+@contextmanager
+def interrupt_after(seconds: float) -> Iterator[None]:
+    """Raise OutOfTimeError then; in the main thread only, which alone receives signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -28,7 +28,8 @@ from assay.core.sessions import (
 SECONDS = 0.1  # of comparisons with fresh inputs, if steps are short
 LONG_STEP = 0.05  # seconds; of longer steps only two are compared
 MIN_TIMES, MAX_TIMES = 4, 8  # fresh batches whose step is timed
-LONG_TIMES = 2  # of long steps, which noise does not double
+LONG_TIMES = 2  # of long steps
+ABOVE = 1.2  # minimum ratio of the fastest step with fresh inputs to the slowest that repeats them
 SLOWER = 2.0  # minimum ratio of the fastest step with fresh inputs to those that repeat them
 LONGER = 2e-5  # seconds by which it has to be longer, too: timers and caches cost some
 LESS = 0.95  # of the multiply-adds at first
@@ -177,14 +178,15 @@ class _Comparison:
         end = self._clock() + SECONDS
         for number in range(most):
             inputs = self._fresh()
-            self._timed(batch)  # a step before each, as preparing inputs cools the caches
+            if usual <= LONG_STEP:
+                self._timed(batch)  # preparing inputs cools the caches
             fresh.append(self._timed(inputs))
-            self._timed(batch)
+            self._timed(batch)  # a cache of the last inputs computes them again
             same.append(self._timed(batch))
             if number + 1 >= least and self._clock() > end:
                 break
         low, middle = min(fresh), median(same)
-        if low > SLOWER * middle and low - middle > LONGER:
+        if low > max(SLOWER * middle, ABOVE * max(same), middle + LONGER):
             return {"fresh_step_ratio": low / max(middle, 1e-9)}
         return {}
 

@@ -62,7 +62,7 @@ def tune(
         float,
         Flag("Maximum loss of accuracy in points, at 95 % confidence.", "POINTS"),
     ] = 1.0,
-    budget: Annotated[Seconds, Flag("Total time.")] = "10m",
+    budget: Annotated[Seconds, Flag("Total wall-clock time.")] = "10m",
     objective: Annotated[
         Objective, Flag("What to minimize: time, bytes of weights, or joules.")
     ] = "time",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import time
@@ -14,9 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.commands.tune.request import MonitorEnergyMeter, TuneRequest
+from assay.core.budget import OutOfTimeError, hard_limit, interrupt_after
+from assay.core.errors import AssayError
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case
-from assay.core.units import plural
+from assay.core.units import human, plural
 from assay.measure.compiler.capture import capture_model
 from assay.measure.compiler.splits import images
 from assay.native import files, reference
@@ -82,7 +85,10 @@ class Tuner:
         self._threads = len(os.sched_getaffinity(0))
 
     def run(self, model: Any, resume: bool) -> TunedModel:
-        with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
+        with (
+            tempfile.TemporaryDirectory(prefix="assay-tune-") as folder,
+            self.stages.limit(),
+        ):
             prepared = self.prepare(model, resume, Path(folder))
             points = self._confirm(prepared, Path(folder))
         items = prepared.splits.calibration
@@ -118,7 +124,6 @@ class Tuner:
             "model": files.digest(model)[:16],
             "data": str([round(float(each.inputs.mean()), 6) for each in splits[1:]]),
             "loss": f"{request.max_loss:g}",
-            "budget": f"{request.budget:g}",
             "objective": request.objective,
             "batch": str(request.batch),
             "seed": str(request.seed),
@@ -133,7 +138,9 @@ class Tuner:
         with self.stages.stage("times"):
             program = layer_times.TimingProgram(graph, calibration, self.tools, _new_state(folder))
             report = partial(self.stages.report_count, "times", "time of each knob")
-            times = layer_times.times(program, self.request.batch, state, report)
+            times = layer_times.times(
+                program, self.request.batch, state, report, self.stages.is_on_time
+            )
             cast = state.numbers("casts", partial(program.cast_seconds, self.request.batch))
         each = cast["seconds"] / cast["numbers"] if cast["numbers"] else 0.0
         indices = {name: index for index, name in enumerate(times)}
@@ -152,7 +159,7 @@ class Tuner:
         with self.stages.stage("effects"):
             if not any(tried.values()):
                 return Effects(np.zeros((1, 2), np.float32), {})  # there is nothing to lose
-            count = image_count_for_budget(graph, tried, self.request.budget, self._threads)
+            count = self._image_count(graph, tried, state)
             inputs = choosing.inputs[:count]
             program = EffectsProgram(graph, tried, self.tools, _new_state(folder))
             report = partial(self.stages.report_count, "effects", "loss of each knob")
@@ -160,13 +167,22 @@ class Tuner:
             checks.check_trained(self.request.model, effects.exact, choosing.labels[:count])
             return effects
 
+    def _image_count(self, graph: Graph, tried: TriedPoint, state: TuningState) -> int:
+        """As many as before where a tuning is continued, whatever its budget now."""
+
+        def compute() -> dict[str, float]:
+            images = image_count_for_budget(graph, tried, self.request.budget, self._threads)
+            return {"images": float(images)}
+
+        return int(state.numbers("images", compute)["images"])
+
     def _refine(self, prepared: PreparedTuning, folder: Path) -> Tune:
         """Refine predictions by measuring some whole choices, then the best predicted ones."""
         tune, items = prepared.tune, prepared.splits.choosing.inputs[: len(prepared.tune.outputs)]
         with self.stages.stage("refine"):
             for number in range(REFINEMENTS):
                 choices = validate.choices_to_refine(tune, self.request.max_loss)
-                if not choices:
+                if not choices or not self.stages.is_on_time():
                     break
                 program = FrontProgram(
                     prepared.graph,
@@ -304,6 +320,7 @@ class Stages:
         self._case, self._budget = Case(workload=model, backend="native"), budget
         self._progress, self._begun = progress, time.monotonic()
         self.took: dict[str, float] = {}
+        self._done = self._expected = 0.0  # share of all stages; seconds that they take
 
     @property
     def spent(self) -> float:
@@ -312,6 +329,28 @@ class Stages:
     @property
     def out_of_time(self) -> bool:
         return self.spent > self._budget
+
+    @contextmanager
+    def limit(self) -> Iterator[None]:
+        """End with an error what is not done soon after the budget; `state` keeps what was
+        measured."""
+        try:
+            with interrupt_after(hard_limit(self._budget)):
+                yield
+        except OutOfTimeError:
+            raise self._too_short(max(self._expected, 2 * self.spent)) from None
+
+    def is_on_time(self) -> bool:
+        """Whether stages are done as early as their shares of the budget allow."""
+        return self.spent <= self._done * self._budget
+
+    def _too_short(self, needed: float) -> AssayError:
+        seconds = math.ceil(needed / 10) * 10
+        return AssayError(
+            f"Tuning {self._case.workload} takes about {human(seconds, 's')} here, and its budget "
+            f"is {human(self._budget, 's')}.",
+            hint=f"What was measured is kept; to go on: --resume --budget {seconds}s",
+        )
 
     @contextmanager
     def stage(self, stage: str) -> Iterator[None]:
@@ -327,7 +366,9 @@ class Stages:
         """So much of a stage is done."""
         names = list(SHARES)
         done = sum(SHARES[name] for name in names[: names.index(stage)]) + share * SHARES[stage]
+        self._done = done
         if done > FIRST:
-            left = self.spent / done - self.spent
+            self._expected = self.spent / done
+            left = self._expected - self.spent
             what = f"{what}, about {max(1, round(left))} s left"
         self._progress(Progress(case=self._case, phase="steady", note=what))

@@ -125,13 +125,19 @@ class TimingProgram:
 
 
 def times(
-    program: TimingProgram, batch: int, state: TuningState, report: Callable[[int, int], None]
+    program: TimingProgram,
+    batch: int,
+    state: TuningState,
+    report: Callable[[int, int], None],
+    has_time: Callable[[], bool] = lambda: True,
 ) -> Times:
-    """The minimum of several rounds, each over all variants."""
+    """The minimum of several rounds, each over all variants; of one, if there is no time."""
     result: Times = {}
     count = ROUNDS * len(program.knobs)
     for number in range(count):
         variant = number % len(program.knobs)
+        if number and not variant and not has_time():
+            break
         measured = state.numbers(f"times-{number}", partial(program.seconds, variant, batch))
         for name, seconds in measured.items():
             layer_times = result.setdefault(name, {})
