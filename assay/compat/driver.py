@@ -54,7 +54,7 @@ def pattern_notes(metrics: Sequence[Metric], lines: Iterable[str]) -> Iterator[s
     for line in lines:
         for name, (before, now) in patterns.items():
             texts = _first(before, line), _first(now, line)
-            if texts[1] and texts[0] != texts[1]:
+            if texts[1] and not _is_same_number(*texts):
                 notes.setdefault(name, texts)
     for name, (old, new) in notes.items():
         was = f"read {old}" if old else "found nothing"
@@ -64,6 +64,13 @@ def pattern_notes(metrics: Sequence[Metric], lines: Iterable[str]) -> Iterator[s
 def _first(regex: re.Pattern[str], line: str) -> str:
     match = regex.search(line)
     return (match[min(1, regex.groups)] or "") if match else ""
+
+
+def _is_same_number(old: str, new: str) -> bool:
+    try:
+        return old == new or float(old) == float(new)
+    except ValueError:
+        return False
 
 
 def _memory(result: Result, series: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -153,7 +160,13 @@ def command(
         print_message(*(f"note: {note}" for note in request.notes))
         result = task.run_task(request, store=store)
         folder = settings.runs(store) / result.id
-        document |= _task_document(request, result, folder, framework, metrics_suffix)
+        part = _task_document(request, result, folder, framework, metrics_suffix)
+        if (gpus := result.case.params.get("num_gpus", 0)) and "gpu_memory" not in str([*part]):
+            print_message(
+                f"note: --num-gpus is {gpus}, but no GPU was seen: the keys gpu_memory_usage_mean, "
+                "_std and _max are absent"
+            )
+        document |= part
         if document:
             write_user_file(Path(RESULT), codec.encode(document, indent=4) + b"\n")
         print_uploads(result.run, store)

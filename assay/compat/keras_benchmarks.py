@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+import msgspec
 
 from assay.backends.options import gpus
 from assay.cli import options, printing
 from assay.cli.command import click_command
-from assay.core.errors import NotPossibleError, unknown_name_error
+from assay.core.errors import NotPossibleError, UsageError, unknown_name_error
 from assay.core.options import Flag, StoreUrl
 from assay.core.records import Procedure
 from assay.formats.keras_rows import EPOCHS, MODELS, row
@@ -44,6 +46,23 @@ def _device_count(available: int) -> int:
     return MAX_GPUS if available >= MAX_GPUS else 2
 
 
+def configured_engine() -> str:
+    """The backend of KERAS_BACKEND, else of keras.json, as in Keras; else tensorflow."""
+    if engine := os.environ.get("KERAS_BACKEND"):
+        return engine
+    path = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras") / "keras.json"
+    try:
+        settings = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError:
+        return "tensorflow"
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} is no file of Keras settings ({error}).",
+            hint="Repair or remove it, or set KERAS_BACKEND.",
+        ) from None
+    return str(settings.get("backend") or "tensorflow")
+
+
 @click_command(
     separator="_",
     epilog="""\b
@@ -55,7 +74,9 @@ def command(
     mode: Annotated[str, Flag(", ".join(MODES))] = "cpu_config",
     model_name: Annotated[str, Flag(f"All of them without it: {', '.join(MODELS)}")] = "",
     dry_run: Annotated[bool, Flag("Print the row and keep nothing.", read="truth")] = False,
-    keras_backend: Annotated[str, Flag("jax, tensorflow or torch; else KERAS_BACKEND.")] = "",
+    keras_backend: Annotated[
+        str, Flag("jax, tensorflow or torch; else KERAS_BACKEND or keras.json.")
+    ] = "",
     store: StoreUrl = None,
 ) -> int:
     """One fit() of four epochs for each model, the first left out; the old table's row as JSON.
@@ -68,7 +89,7 @@ def command(
     from assay.commands.run import api
 
     handle_signals()
-    engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
+    engine = keras_backend or configured_engine()
     line = ProgressLine()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) if dry_run else store

@@ -22,7 +22,7 @@ def cases(
     run_pytorch: Annotated[bool, Flag("Run the pure PyTorch benchmark.", read="truth")] = False,
     batch_size: Annotated[int, Flag("")] = 16,
     use_xla: Annotated[bool, Flag("Use the compiler.", flags="--use_XLA", read="truth")] = False,
-    data_format: Annotated[str, Flag("NHWC or NCHW.")] = "NHWC",
+    data_format: Annotated[str, Flag("NHWC or NCHW.")] = "NCHW",
     use_bn: Annotated[
         bool, Flag("Batch normalization after each convolution.", read="truth")
     ] = False,

@@ -129,6 +129,31 @@ def test_a_number_that_is_read_otherwise_than_before_is_noted(assay):
     assert note in error
 
 
+def test_the_same_number_in_another_spelling_is_not_noted(assay):
+    add("same", "echo epoch 74. done", r"epoch (\d+)", "last")
+
+    status, _, error = assay("driver", "--task-name", "same")
+
+    assert status == 0
+    assert json.loads(RESULT.read_text())["same.speed"] == 74
+    assert "old driver" not in error
+
+
+def test_the_gpu_keys_that_are_absent_without_a_gpu_are_named(assay, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    add("tiny", "echo speed 3")
+
+    status, out, error = assay("driver", "--task-name", "tiny", "--num-gpus", "8")
+
+    assert status == 0
+    assert "gpu_memory" not in out
+    note = (
+        "note: --num-gpus is 8, but no GPU was seen: the keys gpu_memory_usage_mean, _std and _max"
+    )
+    assert note in error
+    assert "no GPU was seen" not in assay("driver", "--task-name", "tiny")[2]
+
+
 def test_a_metric_that_is_not_in_the_log_fails_and_the_others_are_told(assay, folder):
     status, out, error = assay("driver", "--task-name", "lacks_one")
 

@@ -55,6 +55,46 @@ def test_what_the_old_tool_cannot_do_here_is_said(assay, words, status, complain
     assert complaint in error
 
 
+@pytest.mark.parametrize(
+    ("text", "variable", "engine"),
+    [
+        ('{"backend": "jax"}', "", "jax"),
+        ('{"backend": "jax"}', "torch", "torch"),
+        ('{"floatx": "float32"}', "", "tensorflow"),
+        (None, "", "tensorflow"),
+    ],
+)
+def test_keras_json_selects_the_backend_where_the_variable_does_not(
+    assay, monkeypatch, tmp_path, text, variable, engine
+):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.setenv("KERAS_BACKEND", variable)
+    if text:
+        (tmp_path / "keras.json").write_text(text)
+    cases = []
+    monkeypatch.setattr(api, "run", lambda case, **_: cases.append(case) or ())
+
+    assert assay("keras-benchmarks", "--model_name", "lstm")[0] == 0
+
+    assert [case.partition("@")[2].partition(":")[0] for case in cases] == [f"keras-{engine}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [('{"backend": "cntk"}', "any more"), ("{", "is no file of Keras settings")],
+)
+def test_a_retired_backend_or_damaged_keras_json_is_refused(
+    assay, monkeypatch, tmp_path, text, complaint
+):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    (tmp_path / "keras.json").write_text(text)
+
+    status, _, error = assay("keras-benchmarks", "--model_name", "lstm")
+
+    assert status == 2 and complaint in error
+
+
 def test_a_model_that_fails_is_said_and_the_others_are_measured(assay, monkeypatch):
     def measure(case, **_):
         yield ended(case, "failed", "no good") if case.startswith("lstm@") else ended(case)

@@ -10,7 +10,7 @@ from assay.core import objects
 from assay.core.archive_members import is_archive
 from assay.core.archives import unpack
 from assay.core.corrupt import explain_write_errors
-from assay.core.errors import AssayError, UsageError
+from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.progress import ignore
 from assay.datasets.dataset import Remote
 from assay.datasets.download import DownloadProgress, check, download
@@ -59,7 +59,12 @@ def _download_temp(wanted: Download, progress: DownloadProgress) -> Path:
     remote = Remote(url=wanted.url, file=name, checksum=checksum)
     scheme = urlsplit(wanted.url).scheme
     if scheme in {"http", "https"}:
-        return download(remote, folder, progress)
+        try:
+            return download(remote, folder, progress)
+        except NotPossibleError as error:
+            raise NotPossibleError(
+                wanted.path.name + str(error).removeprefix(name), hint=_save_hint(wanted)
+            ) from None
     if scheme in {"file", ""}:
         return _copy_file(remote, folder / name)
     if scheme in {"gs", "s3"}:
@@ -68,6 +73,12 @@ def _download_temp(wanted: Download, progress: DownloadProgress) -> Path:
         f"'{wanted.url}' has the scheme {scheme}, which is not known.",
         hint="Use https, http, gs, s3 or file.",
     )
+
+
+def _save_hint(wanted: Download) -> str:
+    """What to do by hand: a file that is there already is neither fetched nor unpacked."""
+    unpacked = f", and unpack it in {wanted.path.parent}" * wanted.url.endswith(_ARCHIVES)
+    return f"Try again later, or save it as {wanted.path}{unpacked}."
 
 
 def _fetch_object(remote: Remote, target: Path) -> Path:

@@ -81,6 +81,16 @@ def machine_requests(
     return [cloud.request(request, check_zone(zone)) for zone in zones]
 
 
+def command_requests(
+    what: str, project: str, name: str = "", zone: str = ZONE
+) -> list[dict[str, object]]:
+    """What status, start, stop, delete or list would send; nothing is sent."""
+    if what != "list":
+        check_name(name)
+        check_zone(zone)
+    return Gce(project).requests(what, name, zone)
+
+
 def machine_status(
     name: str, project: Project, zone: Zone = ZONE, provider: Provider | None = None
 ) -> Machine:

@@ -127,7 +127,7 @@ def command(
     ssh_key_file: Annotated[str, Flag("Key for the ssh line.", flags="--ssh-key-file")] = "",
     yes: Annotated[bool, Flag("Delete without asking (assay's own flag).")] = False,
     dry_run: Annotated[
-        bool, Flag("Print the request (assay's own flag).", flags="--dry-run")
+        bool, Flag("Print the requests and send nothing (assay's own flag).", flags="--dry-run")
     ] = False,
     clone: Annotated[
         bool,
@@ -140,10 +140,14 @@ def command(
 ) -> int:
     """COMMAND is create, start, stop, delete, status or list_all."""
     check_command(what)
+    name = machine_name(username)
+    if dry_run and what != "create":
+        verb = what.removesuffix("_all")
+        printing.put_document(api.command_requests(verb, project, name, zone))
+        return 0
     if what == "list_all":
         printing.show(output(api.machines(project)), "text")
         return 0
-    name = machine_name(username)
     if what == "delete":
         api.delete_own_machine(name, project, zone)
         if not yes:

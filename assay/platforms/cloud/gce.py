@@ -7,6 +7,7 @@ import re
 import time
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceUnavailableError
@@ -44,6 +45,23 @@ class Gce:
         body = self._library.Instance.to_json(instance, use_integers_for_enums=False)
         path = f"/compute/v1/projects/{self._project}/zones/{zone}/instances"
         return {"method": "POST", "path": path, "body": _drop_empty(json.loads(body))}
+
+    def requests(self, what: str, name: str = "", zone: str = "") -> list[dict[str, Any]]:
+        """The requests of status, start, stop, delete and list, without credentials."""
+        path = f"/compute/v1/projects/{self._project}"
+        if what == "list":
+            query = urlencode({"filter": f"labels.{LABEL}:*"}, safe="*")
+            return [{"method": "GET", "path": f"{path}/aggregated/instances?{query}"}]
+        machine = f"{path}/zones/{zone}/instances/{name}"
+        look = {"method": "GET", "path": machine}
+        change = {
+            "start": {"method": "POST", "path": f"{machine}/start"},
+            "stop": {"method": "POST", "path": f"{machine}/stop"},
+            "delete": {"method": "DELETE", "path": machine},
+        }
+        if what not in change:
+            return [look]
+        return [look, change[what], *[look] * (what != "delete")]
 
     def create(self, machine: MachineRequest, zone: str) -> Machine:
         with google.error_text(f"create {machine.name} in {zone}", _ROLE):

@@ -28,6 +28,32 @@ def test_the_old_flags_make_the_old_machine(assay, compute):
     assert len(one["body"]["disks"]) == 5
 
 
+def test_dry_runs_print_what_the_client_library_sends_and_send_nothing(assay, compute, monkeypatch):
+    monkeypatch.setattr(api, "_await_ssh", lambda *_: None)
+    assert assay("perfzero-cloud", "create", P, "--username=me", "--no-clone")[0] == 0
+
+    for command in ("status", "stop", "start", "list_all", "delete"):
+        before = len(compute.asked)
+        words = () if command == "list_all" else ("--username=me",)
+        status, out, _ = assay("perfzero-cloud", command, P, *words, "--dry-run")
+        assert status == 0 and len(compute.asked) == before
+
+        yes = ("--yes",) if command == "delete" else ()
+        assert assay("perfzero-cloud", command, P, *words, *yes)[0] == 0
+
+        sent = [(method, path) for method, path, _ in compute.asked[before:]]
+        printed = [(each["method"], each["path"].partition("?")[0]) for each in json.loads(out)]
+        assert list(dict.fromkeys(printed)) == [
+            pair for pair in dict.fromkeys(sent) if "/operations/" not in pair[1]
+        ]
+
+
+def test_a_dry_run_of_a_name_that_is_no_machine_is_refused(assay, compute):
+    status, _, error = assay("perfzero-cloud", "stop", P, "--username=$(id)", "--dry-run")
+
+    assert status == 2 and "is not a machine" in error
+
+
 @pytest.fixture
 def ssh(tmp_path, monkeypatch):
     """A program ssh that runs what it is told in a folder here; the repository lies here too."""

@@ -144,6 +144,7 @@ def test_a_program_written_by_hand_gives_the_oracles_numbers(
     found = execute(built, (), tmp_path, hand_data, chosen, threads=1)
 
     assert (found.status, found.accuracy) == (0, 75.0), found.error
+    assert len(found.batches) == 2 and min(found.batches) > 0  # it does not profile itself
     outputs = np.fromfile(tmp_path / "outputs.bin", np.float32).reshape(-1, 10)
     np.testing.assert_allclose(outputs, oracle[:8], atol=2e-5, rtol=0)
     if not sanitize:  # by a path from where it is run; its own status is handed on

@@ -113,6 +113,8 @@ struct RootGraph {
             exit_with_error(model.error());
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
         timing().seconds.push_back(seconds.count());
+        if (const std::string times = environment("ASSAY_TIMES"); !times.empty())
+            std::ofstream(times, std::ios::app) << seconds.count() << '\n';
         Words returned = results;
         for (std::size_t i = 0; i < returned.size(); ++i)
             if (is_output[i]) returned[i] = word(result_tensors[returned[i]]);
