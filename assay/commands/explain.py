@@ -23,6 +23,7 @@ from assay.measure.sampling import TRACE
 from assay.measure.source import text_path
 from assay.stats import stored_summary
 from assay.stats.causes import Cause
+from assay.stats.paired_ratio import MIN_EFFECT
 
 MAX_OPERATIONS = 10  # operations, those that changed most
 MAX_DIFF_LINES = 60  # of one file
@@ -99,10 +100,8 @@ def _metrics(
             continue
         ratio = second.value / first.value
         known = all(bound == bound for q in (first, second) for bound in (q.low, q.high))
-        separate = (
-            (second.low > first.high or second.high < first.low)
-            if known
-            else abs(ratio - 1) > _MIN_CHANGE
+        separate = abs(ratio - 1) > (MIN_EFFECT if known else _MIN_CHANGE) and not (
+            known and first.low <= second.high and second.low <= first.high
         )
         yield MetricChange(
             metric=name,

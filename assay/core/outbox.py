@@ -15,7 +15,6 @@ from typing import Any, Literal
 import msgspec
 
 from assay.core import codec, settings
-from assay.core.corrupt import explain_write_errors
 from assay.core.errors import UsageError
 from assay.core.files import modified_time, read_plain, write_atomic
 from assay.core.redaction import safe_message
@@ -53,6 +52,8 @@ def enqueue(entries: Sequence[PendingEntry], home: Home) -> None:
     for entry in entries:
         path = _path(entry.id, home)
         whole = msgspec.structs.replace(entry, since=entry.since or time.time())
+        from assay.core.corrupt import explain_write_errors  # here: it loads zipfile
+
         with explain_write_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, codec.encode(whole))
@@ -105,6 +106,8 @@ def only_sender(home: Home, wait: bool = True) -> Iterator[None]:
     """Lock the outbox, so that nothing is sent twice; BlockingIOError if another process sends and
     this one does not `wait`."""
     folder = settings.home(home) / FOLDER
+    from assay.core.corrupt import explain_write_errors  # here: it loads zipfile
+
     with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "ab") as file:

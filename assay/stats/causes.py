@@ -21,7 +21,7 @@ _THREADS = re.compile(r"(OMP|MKL|OPENBLAS|KMP|GOMP)_\w+|TF_NUM_\w+")
 _COMPILER = re.compile(
     r"XLA_\w+|TORCH\w*|INDUCTOR_\w+|TRITON_\w+|JAX_\w+|TF_\w+|ONEDNN_\w+|DNNL_\w+"
 )
-MIN_LOAD_CHANGE = 0.25  # of all CPUs: smaller differences of the load are ignored
+MIN_LOAD_CHANGE = 0.25  # of all CPUs, or of the load: smaller differences are ignored
 _MIN_PEAK_CHANGE = 0.2  # smaller relative differences of peaks are ignored
 
 
@@ -59,6 +59,12 @@ _FACTS = {
 }
 _VOLATILE = {"load_average", "memory_available", "swap_used", "platform"}  # differ every time
 _VOLATILE |= {"yardstick", "yardstick_spread", "yardstick_python"}
+
+
+# Facts that follow from other differences, and values that are not shown.
+_CONSEQUENCES = {"unwaited", "parameters", "weights_bytes", "multiply_adds"}
+_CONSEQUENCES |= {"counted_multiply_adds", "input_shape", "output_shape", "output_dtype"}
+_VALUES = {"outputs", "outputs_largest", "outputs_norm", "weights_norm"}
 
 
 def differences(before: Result, after: Result) -> list[Cause]:
@@ -222,7 +228,7 @@ def _load(before: Result, after: Result) -> Iterator[Cause]:
     if not all(isinstance(load, float | int) for load in loads) or not isinstance(cpus, int):
         return
     old, new = (float(load or 0) for load in loads)
-    if abs(new - old) > MIN_LOAD_CHANGE * cpus:
+    if abs(new - old) > MIN_LOAD_CHANGE * max(cpus, old, new):
         yield Cause(
             kind="neighbours",
             what="load_average",
@@ -251,7 +257,11 @@ def _speed(before: Result, after: Result) -> Iterator[Cause]:
 
 def _facts(before: Result, after: Result) -> Iterator[Cause]:
     for name, old, new in _changes(before.facts, after.facts):
-        if not name.startswith("metric "):
+        if name in _VALUES:  # of outputs and weights, which say nothing about speed
+            old, new = (text and "recorded" for text in (old, new))
+        if name in _CONSEQUENCES or name in _VALUES:
+            yield Cause(kind="fact", what=name, before=old, after=new, weight=5)
+        elif not name.startswith("metric "):
             yield Cause(
                 kind="fact",
                 what=name,

@@ -81,3 +81,29 @@ def test_facts_and_peaks_are_compared():
     )
 
     assert [one.what for one in differences(BEFORE, after)] == ["dtype", "gpu_clock"]
+
+
+def test_consequences_and_outputs_are_last_without_values_and_are_no_cause():
+    before = msgspec.structs.replace(
+        BEFORE, facts={"parameters": 10, "outputs_norm": 1.23456, "layout": "a"}
+    )
+    after = msgspec.structs.replace(
+        BEFORE, facts={"parameters": 20, "outputs_norm": 7.89012, "layout": "b"}
+    )
+
+    first, *others = differences(before, after)
+
+    assert first.what == "layout" and first.why
+    assert {each.what: (each.before, each.after, each.why) for each in others} == {
+        "outputs_norm": ("recorded", "recorded", ""),
+        "parameters": ("10", "20", ""),
+    }
+
+
+def test_a_load_that_changed_by_a_twentieth_is_no_cause():
+    loads = [
+        with_environment(machine={"load_average": load, "cpus_allowed": 2})
+        for load in (12.99, 13.61)
+    ]
+
+    assert differences(*loads) == []
