@@ -159,9 +159,9 @@ def _mixed_precision(group: Group) -> Group:
 def _counters(group: Group) -> Iterator[Mismatch]:
     """Without a count of the model itself, compare counts of frameworks."""
     counts = {
-        int(result.facts["counted_multiply_adds"]): result
+        int(count): result
         for result in group.results
-        if result.facts.get("counted_multiply_adds")
+        if isinstance(count := result.facts.get("counted_multiply_adds"), int | float) and count
     }
     known = all("multiply_adds" in result.facts for result in group.results)
     if not known and counts and max(counts) > (1 + COUNTER_TOLERANCE) * min(counts):

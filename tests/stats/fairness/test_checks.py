@@ -88,6 +88,10 @@ def test_the_frameworks_own_counts_decide_where_the_model_has_none():
     assert unfair(first, second) == ["counted_multiply_adds"]
 
 
+def test_counts_that_are_not_finite_are_not_compared():
+    assert unfair(result("a"), result("b", counted_multiply_adds="inf")) == []
+
+
 def test_the_sentence_names_both_sides():
     (one,) = differences([result("a"), result("b"), result("c", parameters=2000)])
 
