@@ -100,10 +100,12 @@ def _result(benched: BenchResult) -> Document:
     counted = [] if benched.has_exception else named
     main = main_entry(benched.entries, benched.method.owner, benched.method.method)
     wall_time = -1.0 if not counted or main is None else (main.wall_time or 0.0)
+    reason = benched.result.reason
     return {
         "name": benched.method.name,
         "wall_time": wall_time,
         "succeeded": benched.result.status == "ok",
+        **({"reason": reason} if reason else {}),
         "extras": [extra for prefix, entry in counted for extra in _extras(prefix, entry)],
         "metrics": [
             {**msgspec.to_builtins(metric), "name": f"{prefix}{metric.name}"}

@@ -69,6 +69,7 @@ def test_every_case_ends_with_a_summary(
     result = found["benchmark_result"]
     assert left == status
     assert (result["succeeded"], result["wall_time"]) == (succeeded, wall_time)
+    assert ("reason" in result) == (not succeeded)  # also of one that is skipped or crashes
     assert found["benchmark_info"]["has_exception"] == has_exception
     assert result["name"] == f"{ENDINGS}{name}"
     assert json.dumps(found, indent=2) in out
