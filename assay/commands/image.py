@@ -56,7 +56,8 @@ def build_image(
         folder = user_path(write) if write else Path(spare)
         write_user_file(folder / "Containerfile", containerfile(recipe).encode())
         recipes.write_build_files(request, lines, folder)
-        engines.follow(engines.build_words(chosen, tag, folder), progress)
+        hint = "" if write else "To see its files: the same with --write FOLDER"
+        engines.follow(engines.build_words(chosen, tag, folder), progress, hint)
     return engines.digest(chosen, tag)
 
 

@@ -5,7 +5,8 @@ import pytest
 from tests.frozen import help as frozen
 
 RECORDED = frozen.recorded()
-CHANGED = {"assay list"}  # arguments: it lists runs when nothing is named
+# arguments: `list` lists runs when nothing is named; perfzero-setup takes several NAME=VALUE
+CHANGED = {"assay list", "assay perfzero-setup"}
 # options whose default has changed: that of the old tool's last version
 DEFAULTS = {("assay vgg16", "--data_format"): "NCHW"}
 

@@ -19,7 +19,8 @@ from assay.commands.bench.fetch import fetch_if_missing
 from assay.core.corrupt import explain_write_errors
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
-from assay.core.options import Flag
+from assay.core.options import Argument, Flag
+from assay.core.redaction import safe_text
 from assay.formats.perfzero.setup import Download
 from assay.platforms.images import engines
 from assay.platforms.images.recipes import ImageRequest
@@ -120,11 +121,20 @@ def _check(request: SetupRequest) -> None:
             )
     site_packages(request)
     path = request.dockerfile_path
-    if path and path != TEMPLATE and not path.endswith(".tar.gz") and not Path(path).is_file():
-        raise UsageError(
-            f"There is no Dockerfile {path}.",
-            hint=f"Leave it out for assay's own template, or say --dockerfile_path={TEMPLATE}.",
-        )
+    if path and path != TEMPLATE and not path.endswith(".tar.gz"):
+        find_dockerfile(path)
+
+
+def find_dockerfile(path: str) -> Path:
+    """The Dockerfile, here or below perfzero/, as from the root of PerfZero's checkout."""
+    places = [user_path(path), Path("perfzero") / path]
+    for place in places:
+        if place.is_file():
+            return place
+    raise UsageError(
+        f"There is no Dockerfile {path}, also not in perfzero/.",
+        hint=f"Leave it out for assay's own template, or say --dockerfile_path={TEMPLATE}.",
+    )
 
 
 def _build(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
@@ -144,11 +154,18 @@ def _build(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
         *request.extra_docker_build_args,
     )
     program = engines.find(engine) if not dry_run else engine or "docker"
+    source = find_dockerfile(path)
+    by_hand = engines.build_words(
+        program, request.docker_tag, source.parent, build_args, source.name
+    )
+    if dry_run:
+        say(" ".join(by_hand))
+        return
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        (folder / "Dockerfile").write_bytes(user_path(path).read_bytes())
+        (folder / "Dockerfile").write_bytes(source.read_bytes())
         words = engines.build_words(program, request.docker_tag, folder, build_args, "Dockerfile")
-        say(" ".join(words)) if dry_run else engines.ask(words)
+        engines.ask(words, hint=f"To see it: {safe_text(' '.join(by_hand))}")
 
 
 def _load(request: SetupRequest, engine: str, dry_run: bool, say: Say) -> None:
@@ -219,6 +236,7 @@ Examples:
   assay perfzero-setup --tensorflow_pip_spec=tf-nightly --dry-run""",
 )
 def command(
+    more: Annotated[tuple[str, ...], Argument("[NAME=VALUE…]")],
     keywords: Keywords,
     *,
     engine: Annotated[str, Flag("assay's own flag.", "docker|podman|buildah")] = "",
@@ -226,9 +244,20 @@ def command(
         bool, Flag("Print what would be done (assay's own flag).", flags="--dry-run")
     ] = False,
 ) -> int:
-    """Build or load the image that PerfZero's benchmarks run in; make a drive of local disks."""
+    """Build or load the image that PerfZero's benchmarks run in; make a drive of local disks.
+
+    NAME=VALUE… are further values after --extra_docker_build_args.
+    """
+    request = SetupRequest(**keywords)
+    if more and not request.extra_docker_build_args:
+        raise UsageError(
+            f"'{more[0]}' stands alone.", hint="--extra_docker_build_args NAME=VALUE NAME=VALUE"
+        )
+    request = msgspec.structs.replace(
+        request, extra_docker_build_args=(*request.extra_docker_build_args, *more)
+    )
     say = printing.put if dry_run else options.print_message
-    seconds = set_up(SetupRequest(**keywords), engine, dry_run, say)
+    seconds = set_up(request, engine, dry_run, say)
     options.print_message("Setup time in seconds by operation:")
     printing.put_document(seconds)
     return 0

@@ -43,16 +43,24 @@ class ContainerRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find(name: str = "") -> str:
-    """The engine of that name, or the first that is installed."""
+    """The engine of that name, or the first that is installed; docker only if its daemon answers,
+    where another one is installed."""
     if name and name not in ENGINES:
         raise unknown_name_error("container engine", name, ENGINES)
-    for engine in (name,) if name else ENGINES:
-        if shutil.which(engine):
-            return engine
+    installed = [engine for engine in ((name,) if name else ENGINES) if shutil.which(engine)]
+    if len(installed) > 1 and installed[0] == "docker" and not _has_daemon():
+        return installed[1]
+    if installed:
+        return installed[0]
     raise NotPossibleError(
         f"{name or 'No container engine'} is {'not ' if name else ''}installed here.",
         hint="Install podman or docker; buildah builds too.",
     )
+
+
+def _has_daemon() -> bool:
+    words = ["docker", "version", "--format", "{{.Server.Version}}"]
+    return subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
 
 
 def check_tag(tag: str) -> str:
@@ -151,17 +159,18 @@ def load(engine: str, archive: Path) -> None:
     ask(words if engine == "buildah" else [engine, "load", "-i", str(archive)])
 
 
-def ask(words: Sequence[str]) -> str:
-    """Output of an engine; AssayError with its last line if it fails."""
+def ask(words: Sequence[str], hint: str = "") -> str:
+    """Output of an engine; AssayError with its last line if it fails. `hint` is for words with a
+    folder that is removed."""
     process = subprocess.run(
         words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
     )
     if process.returncode:
-        raise _engine_error(words, process.stderr.strip().splitlines())
+        raise _engine_error(words, process.stderr.strip().splitlines(), hint)
     return process.stdout.strip()
 
 
-def follow(words: Sequence[str], progress: Callable[[str], None]) -> None:
+def follow(words: Sequence[str], progress: Callable[[str], None], hint: str = "") -> None:
     """Run a long command; `progress` gets each line."""
     last: deque[str] = deque(maxlen=1)
     with subprocess.Popen(
@@ -177,14 +186,14 @@ def follow(words: Sequence[str], progress: Callable[[str], None]) -> None:
                 last.append(line.strip())
                 progress(line.rstrip())
     if process.returncode:
-        raise _engine_error(words, list(last))
+        raise _engine_error(words, list(last), hint)
 
 
-def _engine_error(words: Sequence[str], lines: Sequence[str]) -> AssayError:
+def _engine_error(words: Sequence[str], lines: Sequence[str], hint: str) -> AssayError:
     last_line = lines[-1] if lines else "it said nothing"
     return AssayError(
         f"{words[0]} {words[1]} failed: {safe_text(last_line)[:300]}",
-        hint=f"To see it: {safe_text(' '.join(words))[:300]}",
+        hint=hint or f"To see it: {safe_text(' '.join(words))[:300]}",
     )
 
 
