@@ -13,13 +13,8 @@ _SYSTEMS = {"darwin": "macOS", "win32": "Windows"}
 _LINUX_MODULES = {"fcntl", "resource", "pwd", "termios"}  # of Python, missing on Windows
 
 
-def check_linux(what: str) -> None:
-    """NotPossibleError on a system on which nothing can be measured."""
-    if sys.platform != "linux":
-        raise linux_error(what)
-
-
 def linux_error(what: str) -> NotPossibleError:
+    """For what measures, on a system on which nothing can be measured."""
     name = _SYSTEMS.get(sys.platform, sys.platform)
     return NotPossibleError(
         f"{what} needs Linux, and this is {name}.",

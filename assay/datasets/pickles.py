@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from assay.core.files import read_plain
 # Exceptions of the pickle module for damaged files.
 _BROKEN = (
     *(pickle.UnpicklingError, EOFError, OSError, ValueError, TypeError, AttributeError),
-    *(IndexError, KeyError, MemoryError, OverflowError, RecursionError),
+    *(IndexError, KeyError, MemoryError, OverflowError, RecursionError, struct.error),
 )
 MAX_BYTES = 1 << 30
 _PLAIN = (bytes, str, bool, int, float)

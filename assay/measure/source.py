@@ -16,13 +16,14 @@ from pathlib import Path
 import msgspec
 
 from assay.core.contracts import Store
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, StoreError
 from assay.core.files import user_path, write_atomic
 from assay.core.records import Case, Query, Result, WorkloadSource
 from assay.core.redaction import safe_text
 from assay.core.series import StoredSeries, series_of
 from assay.measure.git import run_git
 
+ASSAY = Path(__file__).resolve().parents[1]  # its files are known by its version
 MODELS = (".onnx", ".pt2", ".keras")
 MAX_FILES, MAX_BYTES = 200, 1 << 20  # files of a workload, and bytes of one whose text is stored
 _SCP = re.compile(r"(?:[^@/]+@)?(?P<host>[^:/]+):(?P<path>[^/].*|/.*)")
@@ -129,7 +130,7 @@ def _imported_files(data: bytes, file: Path, folder: Path, root: Path) -> Iterat
             for module in modules
             for place in places
             for imported in _module_files(module, place)
-            if imported.is_relative_to(root)
+            if imported.is_relative_to(root) and not imported.is_relative_to(ASSAY)
         )
 
 
@@ -150,7 +151,11 @@ def with_source(result: Result, store: Store) -> Result:
         return result
     _keep_texts(source, store.home)
     named = msgspec.structs.replace(result, source=source)
-    if not _continues(named, source, store):
+    try:
+        continues = _continues(named, source, store)
+    except StoreError:  # the store is away: the result itself is then kept for it
+        continues = False
+    if not continues:
         return named
     return msgspec.structs.replace(result, source=msgspec.structs.replace(source, continues=True))
 

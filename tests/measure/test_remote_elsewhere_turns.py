@@ -54,11 +54,12 @@ def test_a_race_has_its_heats_there(endings, home, in_place):
 def test_times_are_sent_as_seconds_from_now():
     case, place = Case(workload="w", backend="b"), CaseDir("run/001", Path())
     entries = [HeatEntry("w", case, place, deadline=deadline) for deadline in (110.0, 120.0)]
-    context = HeatContext(Plan(cases=(case,)), Procedure(), decision_rule(2, 0.02), 130.0)
+    context = HeatContext(Plan(cases=(case,)), Procedure(), decision_rule(2, 0.02), 130.0, 140.0)
 
     entries, sent = _shift_deadlines(entries, context, -100.0)
 
-    assert (sent.deadline, [entry.deadline for entry in entries]) == (30.0, [10.0, 20.0])
+    assert (sent.deadline, sent.limit) == (30.0, 40.0)
+    assert [entry.deadline for entry in entries] == [10.0, 20.0]
 
 
 def test_a_heat_that_is_lost_every_time_ends_the_race(endings, home, in_place, monkeypatch):

@@ -162,7 +162,7 @@ def test_the_runtime_is_clean_of_warnings(tmp_path):
 MEMORY = """
 import sys, numpy as np
 from assay.native import ops
-from assay.native.library import Loaded
+from assay.native.library import LoadedModel
 from assay.native.toolchain import toolchain
 from pathlib import Path
 from tests.native.built import compiled
@@ -175,7 +175,7 @@ def held():
 made = Making(2000)
 graph = made.graph(made.add(ops.DenseOp(made.constant(2000, 2000)), made.input))
 emitted, built = compiled(graph, toolchain("onednn"), Path(sys.argv[1]))
-engine = Loaded(built, emitted, 9, 4, "onednn", seconds=0)
+engine = LoadedModel(built, emitted, 9, 4, "onednn", seconds=0)
 before = held()
 for images in range(1, 10):
     engine.run(np.zeros((images, 2000), np.float32))

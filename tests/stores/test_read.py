@@ -77,8 +77,9 @@ def test_a_run_knows_the_verb_that_made_it(store, verb):
 
 
 def test_the_last_run_is_the_one_that_was_made_last_also_within_a_second(store, monkeypatch):
-    falling = iter(bytes([place] * 4) for place in (22, 21, 0))  # zzzz, yyyy, aaaa
-    monkeypatch.setattr(folders.os, "urandom", lambda _: next(falling))
+    falling = iter(("zzzz", "yyyy", "aaaa"))
+    stamp = folders._new_id().rpartition("-")[0]
+    monkeypatch.setattr(folders, "_new_id", lambda: f"{stamp}-{next(falling)}")
     for verb in ("run", "train", "race"):
         store.new_run(Plan(cases=(CASE,), verb=verb))
 

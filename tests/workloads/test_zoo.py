@@ -140,7 +140,7 @@ def test_the_work_of_a_net_is_that_of_the_frameworks_counter_and_of_keras(
     assert {name: found[name]["expected"] for name in names} == {
         name: other[name]["expected"] for name in names
     }
-    assert {name: found[name]["macs"] for name in trained} == {
+    assert {name: found[name]["macs"] for name in steps} == {
         name: found[name]["expected"] for name in steps
     }
     # of dlrm, Keras counts the layers and not the product that is written as an operation

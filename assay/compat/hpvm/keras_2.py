@@ -18,12 +18,14 @@ DATASETS = ("mnist", "cifar10", "cifar100")
 
 def add_names(keras: Any) -> None:
     """Add them: np_utils, ImageDataGenerator, fit_generator, lr and decay, local datasets."""
+    from assay.compat.hpvm.keras_images import ImageDataGenerator
+
     np_utils = types.ModuleType("keras.utils.np_utils", "keras.utils.np_utils of Keras 2.")
     vars(np_utils).update(
         to_categorical=keras.utils.to_categorical, normalize=keras.utils.normalize
     )
     keras.utils.np_utils = sys.modules[np_utils.__name__] = np_utils
-    vars(keras.preprocessing.image)["ImageDataGenerator"] = _image_data_generator
+    vars(keras.preprocessing.image)["ImageDataGenerator"] = ImageDataGenerator
     base = keras.optimizers.Optimizer
     for name, value in list(vars(keras.optimizers).items()):
         if inspect.isclass(value) and issubclass(value, base) and value is not base:
@@ -59,21 +61,15 @@ def load_data(name: str, *_: object) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     return train, test
 
 
-def _image_data_generator(*args: Any, **kwargs: Any) -> Any:
-    from assay.compat.hpvm.keras_images import ImageDataGenerator  # needs scipy
-
-    return ImageDataGenerator(*args, **kwargs)
-
-
 def _with_old_arguments(optimizer: Any) -> Any:
     """The optimizer with `lr`, and with `decay`: the rate divided by 1 + decay × iterations."""
 
     class Optimizer(optimizer):  # type: ignore[misc]
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            if "lr" in kwargs:
-                kwargs["learning_rate"] = kwargs.pop("lr")
-            decay = float(kwargs.pop("decay", 0.0))
-            super().__init__(*args, **kwargs)
+        def __init__(
+            self, *args: object, lr: object = None, decay: float = 0.0, **kwargs: object
+        ) -> None:
+            rate = {} if lr is None else {"learning_rate": lr}
+            super().__init__(*args, **rate, **kwargs)
             self.decay = decay
 
         def _get_current_learning_rate(self) -> Any:
@@ -92,9 +88,8 @@ def _from_generator(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method of Keras 3 that takes generators, without the arguments it no longer has."""
 
     @functools.wraps(method)
-    def from_generator(model: Any, generator: Any, *args: Any, **kwargs: Any) -> Any:
-        if args:
-            kwargs |= zip(("steps_per_epoch", "epochs"), args, strict=False)
+    def from_generator(model: Any, generator: Any, *args: object, **kwargs: object) -> Any:
+        kwargs |= zip(("steps_per_epoch", "epochs"), args, strict=False)
         for gone in ("workers", "use_multiprocessing", "max_queue_size", "pickle_safe"):
             kwargs.pop(gone, None)
         if unknown := kwargs.keys() - inspect.signature(method).parameters.keys():

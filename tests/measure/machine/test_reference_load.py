@@ -11,6 +11,7 @@ from assay.measure.machine import reference_load
 def test_the_fastest_counts_and_the_python_is_told():
     assert reference_load.facts([3e-4, 2e-4, 5e-4]) == {
         "yardstick": 2e-4,
+        "yardstick_spread": 1.5,
         "yardstick_python": platform.python_version(),
     }
     assert 0 < reference_load.seconds() < 1

@@ -102,11 +102,18 @@ def test_two_processes_that_send_at_once_send_once(keep, home, tmp_path):
     assert list(outbox.entries(home)) == []
 
 
-def test_a_parcel_that_is_being_written_is_not_waiting_yet(home):
+def test_a_parcel_that_is_being_written_or_was_sent_is_not_waiting(home, monkeypatch):
     folder = settings.home(home) / outbox.FOLDER
     folder.mkdir(parents=True)
     (folder / ".330-half.json").write_bytes(b'{"na')
-    (folder / "gone.json").symlink_to("arrived.json")  # listed, but no longer there when it is read
+    (folder / "gone.json").write_bytes(b"{}")
+    read = outbox.read_plain
+
+    def sent_meanwhile(path, max_bytes):
+        path.unlink()
+        return read(path, max_bytes)
+
+    monkeypatch.setattr(outbox, "read_plain", sent_meanwhile)
 
     assert list(outbox.entries(home)) == []
 
