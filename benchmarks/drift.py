@@ -18,13 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from virtual import CASE, DRAWN, STEP
 
-from assay.core.records import Environment, Procedure, Result, Samples
+from assay.core.records import Procedure, Result, Samples
 from assay.stats.summary import summarize
 from assay.testing import ClockedWorker, FakeCase, FakeClock, FakeSession
 
-SAID = {"drift", "no-steady-state", "level-changes", "machine-drift"}
-OPENING = 4.0  # seconds between the first timing of the fixed computation and the first step
-YARDSTICK_NOISE = 0.005
+SAID = {"drift", "no-steady-state", "level-changes"}
+OPENING = 4.0  # seconds from the start of a case to its first step
 HORIZON = 600.0  # seconds of which the median is the truth
 Factor = Callable[[float], float]  # of the step time, at a time
 
@@ -94,10 +93,6 @@ def run(kind: Kind, seed: tuple[int, int]) -> Trial:
 
     case = FakeCase(ClockedWorker(FakeSession(clock, seconds), clock), Procedure())
     samples = tuple(piece for piece in case.measure() if isinstance(piece, Samples))
-    levels = [
-        factor(now) * (1 + YARDSTICK_NOISE * random.standard_normal())
-        for now in (0.0, OPENING + clock.now)
-    ]
     result = Result(
         id="run/001",
         case=CASE,
@@ -105,7 +100,6 @@ def run(kind: Kind, seed: tuple[int, int]) -> Trial:
         status="ok",
         samples=samples,
         seconds=clock.now + OPENING,
-        environment=Environment(machine={"yardstick_spread": max(levels) / min(levels) - 1}),
     )
     summary = summarize(result)
     step = summary.quantities["step_time"]

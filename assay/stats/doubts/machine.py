@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from assay.core.findings import Doubt
@@ -10,7 +9,6 @@ from assay.core.records import Result
 from assay.core.units import human
 
 MAX_OTHER_CORES = 0.2  # cores used by other programs
-MAX_SPEED_CHANGE = 0.03  # logarithm, of a fixed computation between the start and the end of a case
 MAX_STEAL = 0.01  # of the time of all CPUs
 MAX_THROTTLED = 0.05  # of the time, for a GPU's clocks
 MAX_QUOTA_WAIT = 0.01  # of the case's time
@@ -47,18 +45,6 @@ def other_load(result: Result) -> Doubt | None:
         code="other-load",
         text=f"other programs kept {busy - own / 100:.1f} cores busy meanwhile",
         remedy="Close them, and measure again.",
-    )
-
-
-def speed_change(result: Result) -> Doubt | None:
-    """By the fixed computation that is timed before and after the case."""
-    spread = result.environment.machine.get("yardstick_spread", 0.0)
-    if not isinstance(spread, float) or math.log1p(spread) <= MAX_SPEED_CHANGE:
-        return None
-    return Doubt(
-        code="machine-drift",
-        text=f"the machine's own speed changed by {spread:.1%} meanwhile, by a fixed computation",
-        remedy="Use --processes 5 over a longer time; assay ab compares in spite of it.",
     )
 
 
@@ -135,7 +121,6 @@ def shared_cores(result: Result) -> Doubt | None:
 MACHINE_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
     throttling,
     other_load,
-    speed_change,
     swap,
     steal,
     quota,

@@ -53,13 +53,6 @@ def test_a_quiet_machine_raises_none(peaks):
     assert doubts(**peaks) == []
 
 
-def test_a_machine_whose_speed_changed_meanwhile_is_doubted():
-    (doubt,) = doubts(machine={"yardstick_spread": 0.08})
-
-    assert doubt.code == "machine-drift" and "changed by 8.0%" in doubt.text
-    assert doubts(machine={"yardstick_spread": 0.02}) == []
-
-
 def test_a_quota_tells_how_many_threads_fit():
     (doubt,) = doubts(machine={"cgroup_cpus": 1.5}, cgroup_throttled_seconds=2.0)
 
