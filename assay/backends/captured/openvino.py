@@ -40,13 +40,13 @@ class OpenVinoSession:
         pass  # an inference returns when its outputs are written
 
     def step_output(self) -> tuple[tuple[int, ...], Any]:
-        return fingerprint.sample_values(self._joined())
+        return fingerprint.sample_values(self._join_outputs())
 
     def outputs(self) -> Any:
         self._request.infer(share_outputs=True)
-        return self._joined()
+        return self._join_outputs()
 
-    def _joined(self) -> Any:
+    def _join_outputs(self) -> Any:
         count = len(self._compiled.outputs)
         return join_outputs(
             [np.array(self._request.get_output_tensor(n).data) for n in range(count)]

@@ -99,8 +99,8 @@ def check(
         if confirm:
             again = _confirm_worst(results, budget, store, progress)
             checked = _replace(checked, _apply_confirmations(checked.found, most, again))
-        kept = [series for series in checked.found if not since or series.outcome == "accepted"]
-        notes = keep_marks(results, kept, judging.gone, marks)
+        to_mark = [each for each in checked.found if not since or each.outcome == "accepted"]
+        notes = keep_marks(results, to_mark, judging.gone, marks)
     checked = msgspec.structs.replace(checked, confirmed=confirm, notes=tuple(notes))
     return _send_alerts(checked, alerts)
 

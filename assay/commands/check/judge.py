@@ -86,7 +86,7 @@ def judge_newest(store: Store, series: Selected, level: float, marks: Marks) -> 
         series, stretches, judged, judgements, strict=True
     ):
         checked = _newest(stored, threshold, part, each, judgement)
-        checks.append(_with_open(checked, stored, part))
+        checks.append(_keep_open(checked, stored, part))
     gone = [each.open for each in stretches if each.open and is_gone(each)]
     return Judging(checks, gone, [change.text for change in gate.machine_changes(watches)])
 
@@ -115,7 +115,7 @@ def _newest(
     return _make_checked(stored, threshold, judged, part.points, stands, judgement)
 
 
-def _with_open(checked: CheckedSeries, stored: StoredSeries, part: JudgedStretch) -> CheckedSeries:
+def _keep_open(checked: CheckedSeries, stored: StoredSeries, part: JudgedStretch) -> CheckedSeries:
     """A regression found by an earlier check, until its series is back at the level before."""
     mark = part.open
     if mark is None or is_gone(part):
@@ -169,11 +169,11 @@ def judge_against(
         both = [*each.baseline[-gate.WINDOW :], *each.candidate]
         stands = known.baseline[1] - 1
         checked = _make_checked(stored, limit, known, both, stands, judgement)
-        findings.append(_unless_accepted(checked, both, marks.of(stored)))
+        findings.append(_respect_acceptance(checked, both, marks.of(stored)))
     return Judging(findings, [], [])
 
 
-def _unless_accepted(
+def _respect_acceptance(
     checked: CheckedSeries, points: Sequence[Point], marks: Sequence[RegressionMark]
 ) -> CheckedSeries:
     """A change that was accepted is fine as long as it does not grow."""

@@ -29,13 +29,13 @@ def add_names(keras: Any) -> None:
     base = keras.optimizers.Optimizer
     for name, value in list(vars(keras.optimizers).items()):
         if inspect.isclass(value) and issubclass(value, base) and value is not base:
-            setattr(keras.optimizers, name, _with_old_arguments(value))
+            setattr(keras.optimizers, name, _accept_old_arguments(value))
     for name, method in (
         ("fit_generator", keras.Model.fit),
         ("evaluate_generator", keras.Model.evaluate),
         ("predict_generator", keras.Model.predict),
     ):
-        setattr(keras.Model, name, _from_generator(method))
+        setattr(keras.Model, name, _accept_generator(method))
     for name in DATASETS:
         vars(getattr(keras.datasets, name))["load_data"] = functools.partial(load_data, name)
 
@@ -61,7 +61,7 @@ def load_data(name: str, *_: object) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     return train, test
 
 
-def _with_old_arguments(optimizer: Any) -> Any:
+def _accept_old_arguments(optimizer: Any) -> Any:
     """The optimizer with `lr`, and with `decay`: the rate divided by 1 + decay × iterations."""
 
     class Optimizer(optimizer):  # type: ignore[misc]
@@ -84,7 +84,7 @@ def _with_old_arguments(optimizer: Any) -> Any:
     return Optimizer
 
 
-def _from_generator(method: Callable[..., Any]) -> Callable[..., Any]:
+def _accept_generator(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method of Keras 3 that takes generators, without the arguments it no longer has."""
 
     @functools.wraps(method)

@@ -68,7 +68,7 @@ def upload(
     if list_pending:
         return Uploads(uploads=tuple(_listed(entry) for entry in outbox.entries(store)))
     if forget:
-        return Uploads(uploads=(_forgotten(outbox.forget(forget, store)),))
+        return Uploads(uploads=(_report_forgotten(outbox.forget(forget, store)),))
     if pending:
         return _send_all(chosen.key, store, progress)
     if not (chosen.bigquery or chosen.objects or chosen.metrics):
@@ -238,10 +238,10 @@ def _listed(entry: PendingEntry) -> Upload:
     return msgspec.structs.replace(listed, earlier=True)
 
 
-def _forgotten(entry: PendingEntry) -> Upload:
-    kept = f"; the result stays in {entry.folder}" if entry.sink == "store" else ""
-    forgotten = _failed(entry, f"forgotten{kept}")
-    return msgspec.structs.replace(forgotten, earlier=True)
+def _report_forgotten(entry: PendingEntry) -> Upload:
+    place = f"; the result stays in {entry.folder}" if entry.sink == "store" else ""
+    report = _failed(entry, f"forgotten{place}")
+    return msgspec.structs.replace(report, earlier=True)
 
 
 def _send_to_stores(home: Home, progress: Callable[[str], None]) -> list[Upload]:

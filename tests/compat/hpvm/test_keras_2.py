@@ -22,9 +22,9 @@ def images(count=6, size=8):
 
 
 def test_lr_and_decay_give_the_rates_of_keras_2(keras):
-    from assay.compat.hpvm.keras_2 import _with_old_arguments
+    from assay.compat.hpvm.keras_2 import _accept_old_arguments
 
-    optimizer = _with_old_arguments(keras.optimizers.SGD)(lr=0.5, decay=0.1)
+    optimizer = _accept_old_arguments(keras.optimizers.SGD)(lr=0.5, decay=0.1)
     variable = keras.Variable(np.zeros(1, np.float32))
 
     steps = []
@@ -38,7 +38,7 @@ def test_lr_and_decay_give_the_rates_of_keras_2(keras):
     before = keras.ops.convert_to_numpy(variable)
     optimizer.apply([keras.ops.ones(1)], [variable])
     np.testing.assert_allclose(before - keras.ops.convert_to_numpy(variable), 0.2 / 1.3, rtol=1e-5)
-    plain = _with_old_arguments(keras.optimizers.Adam)(0.25)
+    plain = _accept_old_arguments(keras.optimizers.Adam)(0.25)
     assert float(plain.learning_rate) == 0.25
 
 
